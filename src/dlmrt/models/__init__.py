@@ -1,0 +1,4 @@
+"""What a model is on disk and in memory: folders, weights, names, and the transformer itself.
+
+Only ``transformer``, ``residual`` and ``load`` need torch.
+"""

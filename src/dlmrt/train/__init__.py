@@ -1,0 +1,1 @@
+"""Supervised training: text data > packed rows > block-diffusion loss > model folders."""

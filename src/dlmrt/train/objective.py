@@ -1,0 +1,270 @@
+"""The supervised block-diffusion objective, in one place: noise, batch layout, losses.
+
+A packed batch of clean samples becomes ``[x_0 ; x_t copies]`` under the staircase mask
+(``train/mask.py``; block diffusion as in BD3-LM, arXiv 2503.09573). Noisy copies hold only the
+blocks that have answer tokens. Three losses share the forward: cross-entropy at noised answer
+positions, an optional autoregressive loss on the clean stream, and the same cross-entropy with the
+residual input warm-started from a first, gradient-free pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dlmrt.config import DiffusionConfig
+from dlmrt.errors import ConfigError
+from dlmrt.models.residual import ResidualInput
+from dlmrt.models.transformer import Attend, Transformer
+from dlmrt.train.mask import DenseAttend, FlexAttend, Layout, dense_mask
+
+
+@dataclass(frozen=True)
+class ObjectiveConfig:
+    """Options of the objective.
+
+    copies: noisy copies a clean stream carries. complementary: copy 2k+1 noises exactly the answer
+    positions that copy 2k leaves clean. full_noise: share of blocks noised completely (the state
+    every block starts from; their partner copy draws its own level). t_min, t_max: range of the
+    noise level elsewhere. ar_weight: weight of the next-token loss on the clean stream.
+    residual_probability: share of steps whose noisy copies carry the residual of a first pass.
+    attention: ``dense`` (SDPA, any device) or ``flex`` (GPU).
+    """
+
+    copies: int = 2
+    complementary: bool = True
+    full_noise: float = 0.2
+    t_min: float = 0.0
+    t_max: float = 1.0
+    ar_weight: float = 0.2
+    residual_probability: float = 0.5
+    attention: str = "dense"
+
+    def __post_init__(self) -> None:
+        if self.copies < 1 or (self.complementary and self.copies % 2):
+            raise ConfigError(
+                f"objective.copies is {self.copies}; it must be >= 1, and even when complementary is true"
+            )
+        if not 0 <= self.t_min < self.t_max <= 1:
+            raise ConfigError(f"objective.t_min, t_max are {self.t_min}, {self.t_max}; 0 <= t_min < t_max <= 1")
+        for name in ("full_noise", "residual_probability"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"objective.{name} is {getattr(self, name)}; it must be in [0, 1]")
+        if self.ar_weight < 0:
+            raise ConfigError(f"objective.ar_weight is {self.ar_weight}; it must be >= 0")
+        if self.attention not in ("dense", "flex"):
+            raise ConfigError(f"objective.attention is {self.attention!r}; it must be dense or flex")
+
+
+class PackedBatch(NamedTuple):
+    """Packed rows of clean samples, each tensor [B, L].
+
+    tokens, positions (from 0 in every sample), sample (-1 = padding): int64. answer: the token
+    belongs to the answer, its EOS included; only these are scored. filler: position after the EOS
+    up to the block edge: it enters the canvas as an open position, because serving shows it so,
+    and is never a target.
+    """
+
+    tokens_BL: Tensor
+    positions_BL: Tensor
+    sample_BL: Tensor
+    answer_BL: Tensor
+    filler_BL: Tensor
+
+
+class NoisyStream(NamedTuple):
+    """The noisy copies of a batch, each tensor [B, M] (sample -1 = padding).
+
+    tokens: the canvas; targets: clean tokens; open: noised positions; scored: open answer positions.
+    """
+
+    tokens_BM: Tensor
+    targets_BM: Tensor
+    layout: Layout
+    open_BM: Tensor
+    scored_BM: Tensor
+
+
+@dataclass(frozen=True)
+class LossOutput:
+    """total: mean loss over ``weight`` scored tokens. parts: detached means for the log."""
+
+    total: Tensor
+    weight: Tensor
+    parts: dict[str, Tensor]
+
+
+def draw_noise(
+    answer_BM: Tensor, group_BM: Tensor, config: ObjectiveConfig, generator: torch.Generator
+) -> list[Tensor]:
+    """Choose the noised positions of each copy: a list of boolean [B, M].
+
+    group_BM numbers the blocks of a row (0..M-1): one noise level is drawn for each.
+    """
+    device = answer_BM.device
+    noised: list[Tensor] = []
+    partner_full = torch.zeros_like(answer_BM)
+    for copy in range(config.copies):
+        level = torch.rand(answer_BM.shape, generator=generator, device=device)
+        level = config.t_min + (config.t_max - config.t_min) * level.gather(1, group_BM)
+        full = torch.rand(answer_BM.shape, generator=generator, device=device) < config.full_noise
+        full = full.gather(1, group_BM)
+        draw = torch.rand(answer_BM.shape, generator=generator, device=device)
+        mask = (draw < level) | full
+        if config.complementary and copy % 2 == 1:
+            mask = torch.where(partner_full, draw < level, ~noised[-1])
+        partner_full = full
+        noised.append(mask & answer_BM)
+    return noised
+
+
+def noisy_stream(
+    batch: PackedBatch, config: ObjectiveConfig, diffusion: DiffusionConfig, vocab_size: int, generator: torch.Generator
+) -> NoisyStream:
+    """Gather the blocks that hold answer tokens, once per copy, and noise them."""
+    size = diffusion.block_size
+    block_BL = batch.positions_BL // size
+    index_BM, present_BM = _answer_blocks(batch, block_BL)
+
+    def take(x_BL: Tensor) -> Tensor:
+        return x_BL.gather(1, index_BM)
+
+    sample_BM = torch.where(present_BM, take(batch.sample_BL), -1)
+    answer_BM, filler_BM = take(batch.answer_BL) & present_BM, take(batch.filler_BL) & present_BM
+    tokens_BM, position_BM, block_BM = take(batch.tokens_BL), take(batch.positions_BL), take(block_BL)
+    new_group = torch.ones_like(block_BM, dtype=torch.bool)
+    new_group[:, 1:] = (block_BM[:, 1:] != block_BM[:, :-1]) | (sample_BM[:, 1:] != sample_BM[:, :-1])
+    group_BM = new_group.cumsum(1) - 1
+
+    parts: list[tuple[Tensor, ...]] = []
+    for copy, noised_BM in enumerate(draw_noise(answer_BM, group_BM, config, generator)):
+        open_BM = noised_BM | filler_BM
+        noise_BM = _noise_ids(tokens_BM, diffusion, vocab_size, generator)
+        canvas_BM = torch.where(open_BM, noise_BM, tokens_BM)
+        copy_BM = torch.full_like(tokens_BM, copy + 1)
+        parts.append((canvas_BM, tokens_BM, sample_BM, position_BM, block_BM, copy_BM, open_BM, noised_BM))
+    canvas, targets, sample, position, block, copies, opened, scored = (
+        torch.cat(columns, dim=1) for columns in zip(*parts, strict=True)
+    )
+    return NoisyStream(canvas, targets, Layout(sample, position, block, copies), opened, scored)
+
+
+def _answer_blocks(batch: PackedBatch, block_BL: Tensor) -> tuple[Tensor, Tensor]:
+    """Indices [B, M] of the tokens whose block holds an answer token, and which of them are real."""
+    rows, length = block_BL.shape
+    key_BL = batch.sample_BL.clamp(min=0) * length + block_BL
+    wanted = torch.zeros(rows, int(key_BL.max()) + 1, dtype=torch.bool, device=key_BL.device)
+    row = torch.arange(rows, device=key_BL.device)[:, None].expand_as(key_BL)
+    wanted[row[batch.answer_BL], key_BL[batch.answer_BL]] = True
+    member_BL = wanted.gather(1, key_BL) & (batch.sample_BL >= 0)
+    count = int(member_BL.sum(1).max())
+    order = torch.argsort((~member_BL).to(torch.int8), dim=1, stable=True)[:, :count]
+    return order, member_BL.gather(1, order)
+
+
+def _noise_ids(
+    tokens_BM: Tensor, diffusion: DiffusionConfig, vocab_size: int, generator: torch.Generator
+) -> Tensor:
+    if diffusion.noise == "mask":
+        assert diffusion.mask_token_id is not None
+        return torch.full_like(tokens_BM, diffusion.mask_token_id)
+    banned = set(diffusion.banned_ids)
+    allowed = torch.tensor([i for i in range(vocab_size) if i not in banned], device=tokens_BM.device)
+    draw = torch.randint(len(allowed), tokens_BM.shape, generator=generator, device=tokens_BM.device)
+    return allowed[draw]
+
+
+def compute_loss(
+    model: Transformer,
+    batch: PackedBatch,
+    config: ObjectiveConfig,
+    diffusion: DiffusionConfig,
+    *,
+    generator: torch.Generator,
+    step: int,
+) -> LossOutput:
+    """One batch's loss. ``generator`` supplies all noise; ``step`` only names the step in the log.
+
+    The diffusion loss is a mean over the ``weight`` scored tokens, so micro-batches accumulate
+    exactly: add up ``total * weight`` and divide by the summed weight.
+    """
+    stream = noisy_stream(batch, config, diffusion, model.config.vocab_size, generator)
+    clean_block = batch.positions_BL // diffusion.block_size
+    clean = Layout(batch.sample_BL, batch.positions_BL, clean_block, torch.zeros_like(clean_block))
+    layout = Layout(*(torch.cat(pair, dim=1) for pair in zip(clean, stream.layout, strict=True)))
+    tokens = torch.cat((batch.tokens_BL, stream.tokens_BM), dim=1)
+    attend = _attend(layout, model.config.clean_attention, config.attention)
+    length = batch.tokens_BL.shape[1]
+
+    use_residual = (
+        model.residual is not None
+        and float(torch.rand((), generator=generator)) < config.residual_probability
+    )
+    residual = _first_pass(model, tokens, layout, attend, stream, length, diffusion) if use_residual else None
+    hidden = model(tokens, layout.position_BL, attend, residual)
+    targets = stream.targets_BM[stream.scored_BM]
+    logits = _ban(model.logits(hidden[:, length:][stream.scored_BM]), diffusion)
+    ce = F.cross_entropy(logits, targets, reduction="sum")
+    weight = stream.scored_BM.sum().clamp(min=1).to(torch.float32)
+    mean = ce / weight
+    parts = {"diffusion": mean.detach(), "accuracy": (logits.argmax(-1) == targets).float().mean().detach()}
+    total = mean
+    if config.ar_weight > 0:
+        ar = _ar_loss(model, batch, clean, hidden[:, :length])
+        total = total + config.ar_weight * ar
+        parts["ar"] = ar.detach()
+    parts["total"] = total.detach()
+    return LossOutput(total, weight, parts)
+
+
+def _attend(layout: Layout, clean_attention: str, kind: str) -> Attend:
+    if kind == "flex":
+        return FlexAttend(layout, clean_attention)  # type: ignore[arg-type]
+    return DenseAttend(dense_mask(layout, clean_attention))  # type: ignore[arg-type]
+
+
+def _ban(logits: Tensor, diffusion: DiffusionConfig) -> Tensor:
+    if diffusion.banned_ids:
+        logits = logits.clone()
+        logits[..., list(diffusion.banned_ids)] = float("-inf")
+    return logits
+
+
+@torch.no_grad()
+def _first_pass(
+    model: Transformer,
+    tokens: Tensor,
+    layout: Layout,
+    attend: Attend,
+    stream: NoisyStream,
+    length: int,
+    diffusion: DiffusionConfig,
+) -> ResidualInput:
+    """The residual that the step after this state would consume, at open positions only."""
+    assert model.config.residual is not None
+    top_k = model.config.residual.top_k or model.config.vocab_size
+    hidden = model(tokens, layout.position_BL, attend, None)[:, length:][stream.open_BM]
+    probs, ids = _ban(model.logits(hidden), diffusion).softmax(-1).topk(top_k, dim=-1)
+    if top_k == model.config.vocab_size:  # the adapter expects ids in order when all are kept
+        ids, order = ids.sort(dim=-1)
+        probs = probs.gather(-1, order)
+    full_ids = torch.zeros(*tokens.shape, top_k, dtype=torch.int64, device=tokens.device)
+    full_probs = torch.zeros(*tokens.shape, top_k, device=tokens.device)
+    is_open = torch.zeros_like(tokens, dtype=torch.bool)
+    is_open[:, length:] = stream.open_BM
+    full_ids[is_open], full_probs[is_open] = ids, probs
+    return ResidualInput(full_ids, full_probs)
+
+
+def _ar_loss(model: Transformer, batch: PackedBatch, clean: Layout, hidden_BLD: Tensor) -> Tensor:
+    """Mean next-token loss over answer tokens; a second, causal forward when clean is block-causal."""
+    if model.config.clean_attention != "causal":
+        attend = DenseAttend(dense_mask(clean, "causal"))
+        hidden_BLD = model(batch.tokens_BL, batch.positions_BL, attend, None)
+    predicts = batch.answer_BL[:, 1:] & (batch.sample_BL[:, 1:] == batch.sample_BL[:, :-1])
+    logits = model.logits(hidden_BLD[:, :-1][predicts])
+    return F.cross_entropy(logits, batch.tokens_BL[:, 1:][predicts])
