@@ -1,0 +1,372 @@
+"""Text samples to packed rows: read, encode once, pack without mixing samples, in a fixed order.
+
+A sample lies in a row as ``prompt | answer EOS | filler``, starts at position 0 and fills whole
+blocks, so that block edges of the row and of the sample coincide. Filler is what follows the EOS
+up to the block edge: at serving those canvas positions exist too, and nothing scores them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dlmrt.config import DiffusionConfig, PromptFormat
+from dlmrt.errors import ConfigError, DataError
+from dlmrt.train.config import DataSection
+from dlmrt.train.objective import PackedBatch
+from dlmrt.train.tokenizer import BulkEncoder, token_id
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_CHUNK = 8192  # samples handed to the tokenizer at once: bounds its memory
+_CACHE_VERSION = 1
+
+
+def encode_sample(
+    tokenizer: Tokenizer,
+    prompt_format: PromptFormat,
+    block_size: int,
+    pad_id: int | None,
+    prompt: str,
+    answer: str,
+    eos_id: int,
+) -> tuple[list[int], list[int]]:
+    """Ids of one sample: (prompt as serving encodes it, answer with its EOS).
+
+    Special tokens spelt inside a text are text. ``prompt_format.align`` fills the prompt with
+    ``pad_id`` to whole blocks.
+    """
+    frame = _Frame.build(tokenizer, prompt_format, block_size, pad_id)
+    prompt_ids = frame.wrap(tokenizer.encode(prompt, add_special_tokens=False).ids)
+    return prompt_ids, [*tokenizer.encode(answer, add_special_tokens=False).ids, eos_id]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What stands around a prompt's own ids."""
+
+    prefix: list[int]
+    suffix: list[int]
+    fill_to: int  # the prompt's length is a multiple of it
+    pad_id: int
+
+    @classmethod
+    def build(
+        cls, tokenizer: Tokenizer, prompt_format: PromptFormat, block_size: int, pad_id: int | None
+    ) -> _Frame:
+        if prompt_format.align and pad_id is None:
+            raise ConfigError("prompt.align is true but there is no pad token; set diffusion.pad_token")
+        prefix = [token_id(tokenizer, name, "prompt.prefix") for name in prompt_format.prefix]
+        suffix = [token_id(tokenizer, name, "prompt.suffix") for name in prompt_format.suffix]
+        return cls(prefix, suffix, block_size if prompt_format.align else 1, -1 if pad_id is None else pad_id)
+
+    def wrap(self, ids: list[int]) -> list[int]:
+        whole = [*self.prefix, *ids, *self.suffix]
+        return whole + [self.pad_id] * (-len(whole) % self.fill_to)
+
+
+@dataclass(frozen=True)
+class EncodedSet:
+    """N encoded samples, one after another. Lengths count ids; ``answer`` includes the EOS.
+
+    dropped: samples left out because their prompt's text is longer than ``max_text_tokens``.
+    """
+
+    ids: NDArray[Any]  # uint16 or int32, [sum of all lengths]
+    starts_N: NDArray[np.int64]
+    prompt_N: NDArray[np.int32]
+    answer_N: NDArray[np.int32]
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.starts_N)
+
+    @property
+    def length_N(self) -> NDArray[np.int32]:
+        """Ids of each sample, prompt and answer, without filler."""
+        return self.prompt_N + self.answer_N
+
+
+def read_samples(paths: Sequence[str], section: DataSection, limit: int | None) -> Iterator[tuple[str, str]]:
+    """Yield (prompt, answer) of every line, files in order; DataError names file and line."""
+    left = limit
+    for name in paths:
+        path = Path(name)
+        opener: Any = gzip.open if path.suffix == ".gz" else open
+        try:
+            with opener(path, "rt", encoding="utf-8") as lines:
+                for number, line in enumerate(lines, 1):
+                    if left == 0:
+                        return
+                    if line.strip():
+                        yield _parse(line, section, f"{path}:{number}")
+                        left = None if left is None else left - 1
+        except FileNotFoundError:
+            raise DataError(
+                f"data file {path} does not exist (looked in {Path.cwd()}); "
+                "give its path in data.train or data.dev"
+            ) from None
+        except (UnicodeDecodeError, gzip.BadGzipFile) as error:
+            raise DataError(f"{path} is not UTF-8 JSONL: {error}") from None
+
+
+def _parse(line: str, section: DataSection, where: str) -> tuple[str, str]:
+    try:
+        record = json.loads(line)
+        prompt, answer = record[section.prompt_field], record[section.answer_field]
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where} is not JSON: {error.msg}; every line must hold one object") from None
+    except (KeyError, TypeError):
+        raise DataError(
+            f"{where} lacks '{section.prompt_field}' or '{section.answer_field}'; "
+            "every line must be an object with both"
+        ) from None
+    if not isinstance(prompt, str) or not isinstance(answer, str):
+        raise DataError(f"{where}: '{section.prompt_field}' and '{section.answer_field}' must be strings")
+    return prompt, answer
+
+
+def hash_files(paths: Sequence[str]) -> dict[str, str]:
+    """SHA-256 of each file's bytes."""
+    out = {}
+    for name in paths:
+        try:
+            with open(name, "rb") as file:
+                out[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise DataError(f"cannot read the data file {name}: {error.strerror} (in {Path.cwd()})") from None
+    return out
+
+
+def encode_files(
+    hashes: dict[str, str],
+    section: DataSection,
+    limit: int | None,
+    tokenizer: Tokenizer,
+    prompt_format: PromptFormat,
+    diffusion: DiffusionConfig,
+    cache: Path | None,
+) -> EncodedSet:
+    """Encode whole files, through a cache keyed by their content and everything that shapes ids.
+
+    hashes: the files with the hash of each (:func:`hash_files`).
+    """
+    key = {
+        "version": _CACHE_VERSION,
+        "files": list(hashes.values()),
+        "fields": [section.prompt_field, section.answer_field],
+        "limit": limit,
+        "tokenizer": hashlib.sha256(tokenizer.to_str().encode()).hexdigest(),
+        "prompt": asdict(prompt_format),
+        "diffusion": [diffusion.block_size, diffusion.pad_token_id, diffusion.eos_token_ids],
+    }
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:24]
+    file = None if cache is None else cache / f"data-{digest}.npz"
+    if file is not None and file.exists():
+        with np.load(file, allow_pickle=False) as saved:
+            return EncodedSet(
+                saved["ids"], saved["starts"], saved["prompt"], saved["answer"], int(saved["dropped"])
+            )
+    encoded = _encode(read_samples(list(hashes), section, limit), tokenizer, prompt_format, diffusion)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        aside = file.with_suffix(f".{os.getpid()}.part")
+        with open(aside, "wb") as out:
+            np.savez(
+                out,
+                ids=encoded.ids,
+                starts=encoded.starts_N,
+                prompt=encoded.prompt_N,
+                answer=encoded.answer_N,
+                dropped=encoded.dropped,
+            )
+        aside.replace(file)
+    return encoded
+
+
+def _encode(
+    samples: Iterator[tuple[str, str]],
+    tokenizer: Tokenizer,
+    prompt_format: PromptFormat,
+    diffusion: DiffusionConfig,
+) -> EncodedSet:
+    frame = _Frame.build(tokenizer, prompt_format, diffusion.block_size, diffusion.pad_token_id)
+    eos, longest = diffusion.eos_token_ids[0], prompt_format.max_text_tokens
+    encoder = BulkEncoder(tokenizer)
+    ids, prompts, answers, dropped = array("i"), array("i"), array("i"), 0
+    for chunk in _chunks(samples):
+        encoded = encoder.encode([text for pair in chunk for text in pair])
+        for prompt, answer in zip(encoded[::2], encoded[1::2], strict=True):
+            if longest is not None and len(prompt) > longest:
+                dropped += 1
+                continue
+            prompt = frame.wrap(prompt)
+            ids.extend(prompt)
+            ids.extend(answer)
+            ids.append(eos)
+            prompts.append(len(prompt))
+            answers.append(len(answer) + 1)
+    prompt_N, answer_N = np.array(prompts, dtype=np.int32), np.array(answers, dtype=np.int32)
+    ends = np.cumsum(prompt_N + answer_N, dtype=np.int64)
+    kind = np.uint16 if tokenizer.get_vocab_size() <= 2**16 else np.int32
+    flat = np.frombuffer(ids, dtype=np.int32).astype(kind) if len(ids) else np.zeros(0, kind)
+    return EncodedSet(flat, ends - (prompt_N + answer_N), prompt_N, answer_N, dropped)
+
+
+def _chunks(samples: Iterator[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    chunk: list[tuple[str, str]] = []
+    for sample in samples:
+        chunk.append(sample)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def pack(blocks_N: NDArray[np.int64], order: NDArray[np.int64], capacity: int) -> list[list[int]]:
+    """Pack samples into rows of ``capacity`` blocks: best fit, largest samples first.
+
+    blocks_N: blocks of each sample. order: the samples to pack; equal sizes keep this order, so
+    which samples share a row changes with it. Returns sample indices row by row; each sample of
+    ``order`` occurs exactly once, and none may need more than ``capacity`` blocks.
+    """
+    sizes = blocks_N[order]
+    by_size = order[np.argsort(-sizes, kind="stable")]
+    rows: list[list[int]] = []
+    with_room: list[list[list[int]]] = [[] for _ in range(capacity + 1)]
+    for sample, size in zip(by_size.tolist(), np.sort(sizes)[::-1].tolist(), strict=True):
+        for room in range(size, capacity):
+            if with_room[room]:
+                row = with_room[room].pop()
+                break
+        else:
+            room, row = capacity, []
+            rows.append(row)
+        row.append(sample)
+        with_room[room - size].append(row)
+    return rows
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """How a set becomes batches: row lengths, rows a batch of each, and what was left out."""
+
+    block_size: int
+    row_lengths: tuple[int, ...]  # ascending; the last is the longest
+    batch_rows: int  # rows of the longest length in a batch
+
+    def rows_of(self, length: int) -> int:
+        """Rows of ``length`` in a batch, so that every batch has about the same positions."""
+        return max(1, self.batch_rows * self.row_lengths[-1] // length)
+
+
+class PackedSet:
+    """An encoded set with its row plan; makes the batches of any epoch from (seed, epoch) alone."""
+
+    def __init__(self, data: EncodedSet, plan: RowPlan, pad_id: int) -> None:
+        self.data, self.plan, self.pad_id = data, plan, pad_id
+        self.blocks_N = -(-data.length_N.astype(np.int64) // plan.block_size)
+        lengths = self.blocks_N * plan.block_size
+        bucket_N = np.searchsorted(np.array(plan.row_lengths), lengths)
+        self._members = [np.flatnonzero(bucket_N == b) for b in range(len(plan.row_lengths))]
+        self.too_long = int((bucket_N == len(plan.row_lengths)).sum())
+        self.used = len(data) - self.too_long
+        if self.used == 0:
+            raise DataError(
+                f"none of {len(data)} samples fits a row of {plan.row_lengths[-1]} positions "
+                f"({data.dropped} more have too long a prompt); raise row_length or prompt.max_text_tokens"
+            )
+
+    def epoch(self, seed: int, epoch: int | None) -> list[tuple[int, list[list[int]]]]:
+        """All batches of an epoch as (row length, rows of sample indices); ``None``: file order.
+
+        Shuffled: samples, rows and batches; rows that fill no whole batch are left out, unless
+        the set is smaller than one batch. In file order (for evaluation) nothing is left out.
+        """
+        rng = None if epoch is None else np.random.default_rng([seed, epoch])
+        batches: list[tuple[int, list[list[int]]]] = []
+        tails: list[tuple[int, list[list[int]]]] = []
+        for length, members in zip(self.plan.row_lengths, self._members, strict=True):
+            order = members if rng is None else rng.permutation(members)
+            rows = pack(self.blocks_N, order, length // self.plan.block_size)
+            if rng is not None:
+                rows = [rows[i] for i in rng.permutation(len(rows)).tolist()]
+            size = self.plan.rows_of(length)
+            cut = [(length, rows[i : i + size]) for i in range(0, len(rows), size)]
+            whole = len(rows) // size
+            batches.extend(cut[:whole])
+            tails.extend(cut[whole:])
+        if rng is None or not batches:
+            batches.extend(tails)
+        return batches if rng is None else [batches[i] for i in rng.permutation(len(batches)).tolist()]
+
+    def assemble(self, length: int, rows: list[list[int]]) -> PackedBatch:
+        """Lay rows of samples out as tensors [rows of the plan, length]; missing rows are padding."""
+        data, size = self.data, self.plan.block_size
+        shape = (self.plan.rows_of(length), length)
+        tokens, positions = np.full(shape, self.pad_id, np.int64), np.zeros(shape, np.int64)
+        sample, answer, filler = np.full(shape, -1, np.int64), np.zeros(shape, bool), np.zeros(shape, bool)
+        ramp = np.arange(length)
+        for r, row in enumerate(rows):
+            at = 0
+            for number, s in enumerate(row):
+                start, prompt, end = data.starts_N[s], data.prompt_N[s], data.prompt_N[s] + data.answer_N[s]
+                whole = int(self.blocks_N[s]) * size
+                tokens[r, at : at + end] = data.ids[start : start + end]
+                positions[r, at : at + whole] = ramp[:whole]
+                sample[r, at : at + whole] = number
+                answer[r, at + prompt : at + end] = True
+                filler[r, at + end : at + whole] = True
+                at += whole
+        return PackedBatch(*(torch.from_numpy(x) for x in (tokens, positions, sample, answer, filler)))
+
+    def statistics(self) -> dict[str, int | float]:
+        """Counts a user checks before training: samples, tokens, padding of a first epoch."""
+        kept = self.blocks_N * self.plan.block_size <= self.plan.row_lengths[-1]
+        batches = self.epoch(0, 0)
+        positions = sum(self.plan.rows_of(length) * length for length, _ in batches)
+        chosen = np.array([s for _, rows in batches for row in rows for s in row], dtype=np.int64)
+        real = int(self.data.length_N[chosen].sum())
+        whole = int(self.blocks_N[chosen].sum()) * self.plan.block_size
+        return {
+            "samples": self.used,
+            "dropped_too_long": self.too_long,
+            "dropped_long_prompt": self.data.dropped,
+            "tokens": int(self.data.length_N[kept].sum(dtype=np.int64)),
+            "answer_tokens": int(self.data.answer_N[kept].sum(dtype=np.int64)),
+            "longest": int(self.data.length_N[kept].max()),
+            "longest_prompt": int(self.data.prompt_N[kept].max()),
+            "batches_an_epoch": len(batches),
+            "padding_share": round(1 - whole / positions, 4),
+            "filler_share": round((whole - real) / positions, 4),
+        }
+
+
+class BatchStream:
+    """Endless training batches; its cursor (epoch, batch) is all a resumed run needs."""
+
+    def __init__(self, packed: PackedSet, seed: int, epoch: int = 0, index: int = 0) -> None:
+        self.packed, self.seed, self.epoch, self.index = packed, seed, epoch, index
+        self._batches = packed.epoch(seed, epoch)
+
+    def next(self) -> PackedBatch:
+        """The next batch; a new epoch is packed and shuffled afresh."""
+        if self.index >= len(self._batches):
+            self.epoch, self.index = self.epoch + 1, 0
+            self._batches = self.packed.epoch(self.seed, self.epoch)
+        batch = self.packed.assemble(*self._batches[self.index])
+        self.index += 1
+        return batch
