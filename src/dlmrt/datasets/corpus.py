@@ -34,7 +34,7 @@ SKIPPED_FOLDERS = frozenset(
 )
 MAX_DOCUMENT_BYTES = 4_000_000
 _NAME = re.compile(
-    r"\.(?P<ext>[A-Za-z]+)(?:\.(?P<language>[a-z]{2}(?:[-_][A-Za-z]{2,4})?))?(?:\.(?:gz|dz))?$"
+    r"\.(?P<ext>[A-Za-z]+)(?:\.(?P<language>(?!md\b|gz\b|dz\b)[a-z]{2}(?:[-_][A-Za-z]{2,4})?))?(?:\.(?:gz|dz))?$"
 )
 _LOCALE = re.compile(r"(?:[a-z]{2}|ast|nds|csb)(?:[-_@][A-Za-z]{2,8})?$")
 _ENGLISH = re.compile(r"(?:en|en[-_][A-Za-z]{2}|C)$")
@@ -55,7 +55,7 @@ def reader_for(file_name: str) -> Callable[[str], list[str]] | None:
     if match is None:
         return None
     language = match["language"]
-    if language and language not in {"gz", "dz"} and not _ENGLISH.match(language):
+    if language and not _ENGLISH.match(language):
         return None
     return READERS.get(match["ext"].lower())
 

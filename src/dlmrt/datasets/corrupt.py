@@ -30,7 +30,7 @@ WORDS_PER_ERROR = 7.0
 MAX_ERRORS = 6
 #: how often each error is tried; types without a place in the sentence give way to a typo
 MIX: dict[str, float] = {
-    "typo.swap": 0.13, "typo.drop": 0.12, "typo.extra": 0.06, "typo.double": 0.06, "typo.near": 0.10,
+    "typo.swap": 0.12, "typo.drop": 0.12, "typo.extra": 0.06, "typo.double": 0.06, "typo.near": 0.10,
     "typo.undouble": 0.05,
     "casing.start": 0.05, "casing.capital": 0.05, "casing.upper": 0.03, "casing.name": 0.03,
     "spacing.two": 0.03, "spacing.join": 0.05, "spacing.split": 0.05, "spacing.before": 0.025,

@@ -31,16 +31,16 @@ _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 _BOUNDARY = re.compile(r"([.!?])([\"')\]]*)\s+(?=[\"'(\[]?[A-Z0-9])")
 _FORBIDDEN = re.compile(r"[^\x20-\x7e]|[{}<>|\\^~=*#$&@`\[\]]|://|www\.|--|\.\.|_{2}")
 _BROKEN = re.compile(
-    r"\s[,.;:!?)]|\(\s|[,;:!?]{2}|[a-z][,;][A-Za-z]|[a-z]\.[A-Z][a-z]|,\.|\.,(?<![a-z]\.,)|\(\)\s*$"
-    r"|''|\"\"|\(,|, ?\)|[a-z]\(|\)[A-Za-z]|[.,]\s*(?:and|or|to|of)[.,]"
+    r"\s[,.;:!?)]|\(\s|[,;:!?]{2}|[a-z][,;][A-Za-z]|[a-z]\.[A-Z][a-z]|,\.|\.,(?<![a-z]\.,)"
+    r"|''|\"\"|\(,|, ?\)|[a-z]\((?!\d?\))|\)[A-Za-z]|[.,]\s*(?:and|or|to|of)[.,]"
 )
 _REPEATED = re.compile(r"\b(\w+) \1\b", re.I)
-#: a word followed by one of these has lost the thing between them ("the is", "of and")
+#: words that never follow each other unless something between them was lost ("the is", "of and")
 _GAP = re.compile(
-    r"\b(?:the|a|an|of|to the|by the|your)"
-    r" (?:is|are|was|and|or|of|to|in|for|with|has|can|will|may|as|the|from|that)\b"
-    r"|\b(?:see|from|and|with|to|of|by|the|a|in|or|for) ?[.,;:!?]"
-    r"|^(?:And|Or|Of|Is|Are) ",
+    r"\b(?:the|a|an|your) (?:is|are|was|and|or|of|to|in|for|with|has|can|will|may|as|the|from|that)\b"
+    r"|\b(?:of|by|with|from) (?:is|are|was|and|or|of|to|has|can|will|may)\b"
+    r"|\b(?:see|from|and|with|of|by|the|a|an|or) ?[.,;:!?]"
+    r"|^(?:Or|Of|Is|Are) ",
     re.I,
 )
 _OPENERS = re.compile(

@@ -88,10 +88,16 @@ on two lines::
 
 
 def test_markdown() -> None:
-    text = "# Head\nSome **bold** and [a link](http://x) here.\n\n```\ncode\n\nmore\n```\n\n1. First\n2. Second\n"
+    text = (
+        "# Head\nSome **bold** and [a link](http://x) here.\n\n"
+        "```\ncode\n\nmore\n```\n\n1. First\n2. Second\n"
+    )
     assert text_blocks(text) == ["Some bold and a link here.", "First", "Second"]
 
 
 def test_pod() -> None:
-    text = "=head1 NAME\n\nUse C<< a->b >> and L<perlvar|perlvar> with B<I<bold>> E<lt>text.X<index>\n\n  verbatim\n\n=cut"
+    text = (
+        "=head1 NAME\n\nUse C<< a->b >> and L<perlvar|perlvar> with B<I<bold>> E<lt>text.X<index>\n\n"
+        "  verbatim\n\n=cut"
+    )
     assert pod_blocks(text) == ["Use a->b and perlvar with bold <text."]

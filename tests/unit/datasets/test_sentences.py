@@ -44,6 +44,8 @@ GOOD = (
     "If this happens, try to restart the computer:",
     'It prints "done" when all of the files were read.',
     "The user's name isn't needed for this.",
+    "The size of the file is what the length of the array refers to.",
+    "And then call the insert() method, as git-rev-list(1) says.",
 )
 
 
@@ -69,7 +71,7 @@ def test_clean_prose_is_kept(sentence: str) -> None:
         "The is missing a word that was an image.",
         "A word is missing here at the end of the.",
         "Returns Integer Value Object Class Name Here.",
-        "Das ist ein Satz in einer anderen Sprache.",
+        "Das ist ein Satz aus einer anderen Sprache.",
         "Foo_bar x1y2 a_b c_d for the z9_x.y of.it now.",
         "The sentence,without a space after its comma.",
         "Copyright is held by the authors of the book.",

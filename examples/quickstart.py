@@ -1,0 +1,34 @@
+# ruff: noqa: T201 - an example shows what it gets
+"""Answers from the embedded model: one, a batch, a stream, and what each cost.
+
+python examples/quickstart.py
+"""
+
+from __future__ import annotations
+
+from dlmrt import LLM
+
+
+def main() -> None:
+    """Show the four things most programs need."""
+    llm = LLM.load()  # the embedded model; LLM.load("path/to/folder") opens another
+
+    result = llm.generate("she go to school yesterday .")
+    print(result.text)
+    print(
+        f"{len(result.ids)} tokens, {result.forwards.denoise} denoising forwards, "
+        f"{result.tokens_per_forward:.1f} tokens a forward, {result.tokens_per_second:.0f} tokens/s "
+        f"on {result.backend} ({result.backend_reason})"
+    )
+
+    for answer in llm.generate(["i has two cat", "their is a problem ,"], threshold=0.8):
+        print("-", answer.text)
+
+    for event in llm.stream("what are you doing tomorow ?", max_new_tokens=64):
+        print(event.text, end="", flush=True)
+        if event.result is not None:
+            print(f"  [{event.result.finish_reason}]")
+
+
+if __name__ == "__main__":
+    main()
