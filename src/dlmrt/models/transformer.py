@@ -60,9 +60,7 @@ class Attention(nn.Module):
             self.q_norm = RMSNorm(config.head_dim, config.norm_eps)
             self.k_norm = RMSNorm(config.head_dim, config.norm_eps)
 
-    def forward(
-        self, layer: int, x_BLD: Tensor, rotary: tuple[Tensor, Tensor], attend: Attend
-    ) -> Tensor:
+    def forward(self, layer: int, x_BLD: Tensor, rotary: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
         batch, length, _ = x_BLD.shape
         q = self.q_proj(x_BLD).view(batch, length, self.n_heads, self.head_dim)
         k = self.k_proj(x_BLD).view(batch, length, self.n_kv_heads, self.head_dim)
@@ -102,9 +100,7 @@ class Layer(nn.Module):
         self.post_attention_layernorm = RMSNorm(config.d_model, config.norm_eps)
         self.mlp: nn.Module = MLP(config)
 
-    def forward(
-        self, layer: int, x_BLD: Tensor, rotary: tuple[Tensor, Tensor], attend: Attend
-    ) -> Tensor:
+    def forward(self, layer: int, x_BLD: Tensor, rotary: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
         x_BLD = x_BLD + self.self_attn(layer, self.input_layernorm(x_BLD), rotary, attend)
         out: Tensor = x_BLD + self.mlp(self.post_attention_layernorm(x_BLD))
         return out
