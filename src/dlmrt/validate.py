@@ -1,0 +1,115 @@
+"""Checks of rows before any of them is decoded, shared by every backend (no torch).
+
+A row that passes here can be decoded by any backend; a row that does not is refused with an
+error that says what was given, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+from dlmrt.config import DiffusionConfig, ModelConfig
+from dlmrt.errors import ConfigError, PromptError, RequestError, nearest
+from dlmrt.rows import Method, RowRequest
+
+METHODS: tuple[str, ...] = get_args(Method)
+# Below this, logits / temperature leaves the range of float32.
+MIN_TEMPERATURE = 1e-5
+
+
+def validate_rows(requests: Sequence[RowRequest], config: ModelConfig, diffusion: DiffusionConfig) -> None:
+    """Refuse rows that cannot be decoded as asked; the first bad row is named by its index.
+
+    Raises:
+        RequestError: ``max_new_tokens`` below 1, an unknown method, a temperature too small.
+        PromptError: an id that is no id of the vocabulary or is reserved for control (the mask
+            token, ``reserved_ids``), an empty prompt where the method needs one, or prompt and
+            new tokens that do not fit ``max_positions`` (the message has both numbers).
+    """
+    banned = frozenset(diffusion.banned_ids)
+    for index, request in enumerate(requests):
+        _check_settings(index, request)
+        _check_ids(index, request.prompt_ids, config.vocab_size, banned)
+        _check_length(index, request, config.max_positions)
+
+
+def validate_ids(config: ModelConfig, diffusion: DiffusionConfig) -> None:
+    """Refuse control ids that the model's vocabulary does not have.
+
+    Raises:
+        ConfigError: a mask, EOS, pad or reserved id outside ``[0, vocab_size)``, or a vocabulary
+            in which every id is reserved.
+    """
+    size = config.vocab_size
+    for name in ("mask_token_id", "pad_token_id"):
+        value = getattr(diffusion, name)
+        _require_known(name, () if value is None else (value,), size)
+    _require_known("eos_token_ids", diffusion.eos_token_ids, size)
+    _require_known("reserved_ids", diffusion.reserved_ids, size)
+    if len(diffusion.banned_ids) >= size:
+        raise ConfigError(
+            f"reserved_ids bans all {size} ids of the vocabulary; at least one must be left to produce"
+        )
+
+
+def _require_known(name: str, ids: Iterable[int], vocab_size: int) -> None:
+    for value in ids:
+        if not 0 <= value < vocab_size:
+            raise ConfigError(
+                f"{name} has id {value}, but the model's vocabulary is [0, {vocab_size}); "
+                f"correct {name} in generation_config.json"
+            )
+
+
+def _check_settings(index: int, request: RowRequest) -> None:
+    if request.max_new_tokens < 1:
+        raise RequestError(f"row {index}: max_new_tokens is {request.max_new_tokens}; it must be >= 1")
+    if request.method not in METHODS:
+        raise RequestError(
+            f"row {index}: method is {request.method!r}; it must be one of {', '.join(METHODS)}"
+            f"{nearest(str(request.method), METHODS)}"
+        )
+    temperature = request.decoder.temperature
+    if 0 < temperature < MIN_TEMPERATURE:
+        raise RequestError(
+            f"row {index}: temperature is {temperature!r}; it must be 0 or >= {MIN_TEMPERATURE}; "
+            "use 0 for the most likely token"
+        )
+
+
+def _check_ids(index: int, ids: Sequence[int], vocab_size: int, banned: frozenset[int]) -> None:
+    for place, value in enumerate(ids):
+        try:
+            token = operator.index(value)
+        except TypeError:
+            raise PromptError(
+                f"row {index}: prompt_ids[{place}] is {value!r} ({type(value).__name__}); "
+                "it must be an integer token id"
+            ) from None
+        if not 0 <= token < vocab_size:
+            raise PromptError(
+                f"row {index}: prompt_ids[{place}] is {token}; ids of this model lie in [0, {vocab_size}); "
+                "tokenise the prompt with this model's tokenizer"
+            )
+        if token in banned:
+            raise PromptError(
+                f"row {index}: prompt_ids[{place}] is {token}, an id reserved for control (mask token or "
+                "reserved_ids); pass the text instead: spelled out, a control token is ordinary text"
+            )
+
+
+def _check_length(index: int, request: RowRequest, max_positions: int) -> None:
+    length, new = len(request.prompt_ids), request.max_new_tokens
+    if length == 0 and request.method != "diffusion":
+        raise PromptError(
+            f"row {index}: the prompt is empty; method {request.method!r} predicts each token from the "
+            "one before it, so give at least one prompt token or use method 'diffusion'"
+        )
+    if length + new > max_positions:
+        raise PromptError(
+            f"row {index}: {length} prompt tokens + {new} new tokens = {length + new} positions, but the "
+            f"model has {max_positions}; shorten the prompt or set max_new_tokens <= "
+            f"{max(max_positions - length, 0)}"
+        )
