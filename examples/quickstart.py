@@ -1,4 +1,3 @@
-# ruff: noqa: T201 - an example shows what it gets
 """Answers from the embedded model: one, a batch, a stream, and what each cost.
 
 python examples/quickstart.py

@@ -43,8 +43,7 @@ class MissingExtraError(DlmrtError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f"{feature} needs the '{extra}' extra, which is not installed; "
-            f"run: pip install 'dlmrt[{extra}]'"
+            f"{feature} needs the '{extra}' extra, which is not installed; run: pip install 'dlmrt[{extra}]'"
         )
         self.feature = feature
         self.extra = extra

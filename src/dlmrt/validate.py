@@ -24,14 +24,14 @@ def validate_rows(requests: Sequence[RowRequest], config: ModelConfig, diffusion
 
     Raises:
         RequestError: ``max_new_tokens`` below 1, an unknown method, a temperature too small.
-        PromptError: an id that is no id of the vocabulary or is reserved for control (the mask
-            token, ``reserved_ids``), an empty prompt where the method needs one, or prompt and
-            new tokens that do not fit ``max_positions`` (the message has both numbers).
+        PromptError: an id that is no id of the vocabulary, the mask token, an empty prompt where
+            the method needs one, or prompt and new tokens that do not fit ``max_positions`` (the
+            message has both numbers). Other reserved ids pass: a prompt format puts them there;
+            ids that a caller supplies are checked for them by the engine's text codec.
     """
-    banned = frozenset(diffusion.banned_ids)
     for index, request in enumerate(requests):
         _check_settings(index, request)
-        _check_ids(index, request.prompt_ids, config.vocab_size, banned)
+        _check_ids(index, request.prompt_ids, config.vocab_size, diffusion.mask_token_id)
         _check_length(index, request, config.max_positions)
 
 
@@ -79,7 +79,7 @@ def _check_settings(index: int, request: RowRequest) -> None:
         )
 
 
-def _check_ids(index: int, ids: Sequence[int], vocab_size: int, banned: frozenset[int]) -> None:
+def _check_ids(index: int, ids: Sequence[int], vocab_size: int, mask_id: int | None) -> None:
     for place, value in enumerate(ids):
         try:
             token = operator.index(value)
@@ -93,10 +93,10 @@ def _check_ids(index: int, ids: Sequence[int], vocab_size: int, banned: frozense
                 f"row {index}: prompt_ids[{place}] is {token}; ids of this model lie in [0, {vocab_size}); "
                 "tokenise the prompt with this model's tokenizer"
             )
-        if token in banned:
+        if token == mask_id:
             raise PromptError(
-                f"row {index}: prompt_ids[{place}] is {token}, an id reserved for control (mask token or "
-                "reserved_ids); pass the text instead: spelled out, a control token is ordinary text"
+                f"row {index}: prompt_ids[{place}] is {token}, the mask token, which only a canvas holds; "
+                "pass the text instead: spelled out, a control token is ordinary text"
             )
 
 

@@ -77,7 +77,7 @@ class TextCodec:
         if allowed is not None and len(ids) > allowed:
             raise PromptError(
                 f"the text is {len(ids)} tokens and this model takes at most {allowed}; "
-                "shorten it or split it into several prompts"
+                "shorten it or split it (on the command line: --sentences or --lines)"
             )
         prompt = [*self._prefix, *ids, *self._suffix]
         if self._format.align:

@@ -50,7 +50,9 @@ class ObjectiveConfig:
                 f"objective.copies is {self.copies}; it must be >= 1, and even when complementary is true"
             )
         if not 0 <= self.t_min < self.t_max <= 1:
-            raise ConfigError(f"objective.t_min, t_max are {self.t_min}, {self.t_max}; 0 <= t_min < t_max <= 1")
+            raise ConfigError(
+                f"objective.t_min, t_max are {self.t_min}, {self.t_max}; 0 <= t_min < t_max <= 1"
+            )
         for name in ("full_noise", "residual_probability"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"objective.{name} is {getattr(self, name)}; it must be in [0, 1]")
@@ -123,7 +125,11 @@ def draw_noise(
 
 
 def noisy_stream(
-    batch: PackedBatch, config: ObjectiveConfig, diffusion: DiffusionConfig, vocab_size: int, generator: torch.Generator
+    batch: PackedBatch,
+    config: ObjectiveConfig,
+    diffusion: DiffusionConfig,
+    vocab_size: int,
+    generator: torch.Generator,
 ) -> NoisyStream:
     """Gather the blocks that hold answer tokens, once per copy, and noise them."""
     size = diffusion.block_size

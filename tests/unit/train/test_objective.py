@@ -143,7 +143,10 @@ def test_b25_training_logits_equal_the_serving_forward(clean_attention: str) -> 
     probs = torch.rand(*tokens.shape, 3, generator=generator(2)) / 3
     probs[:, : batch.tokens_BL.shape[1]] = 0
     packed = net(
-        tokens, layout.position_BL, DenseAttend(dense_mask(layout, clean_attention)), ResidualInput(ids, probs)
+        tokens,
+        layout.position_BL,
+        DenseAttend(dense_mask(layout, clean_attention)),
+        ResidualInput(ids, probs),
     )
     for b in (1, 2, 3):
         start = b * S

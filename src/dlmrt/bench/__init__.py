@@ -1,0 +1,1 @@
+"""Measuring: the environment report, floors and the benchmark harness."""
