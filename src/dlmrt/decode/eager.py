@@ -57,6 +57,11 @@ class EagerBackend:
         Raises PromptError or RequestError before any row is decoded.
         """
         validate_rows(requests, self.model.config, self.diffusion)
+        if capture is not None and capture.steps_BN.shape[0] != len(requests):
+            raise RequestError(
+                f"the capture has room for {capture.steps_BN.shape[0]} rows and {len(requests)} were given; "
+                "make it with new_capture for these requests"
+            )
         outputs: dict[int, RowOutput] = {}
         with torch.inference_mode():
             together = [i for i, request in enumerate(requests) if request.method == "diffusion"]

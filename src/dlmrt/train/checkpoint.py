@@ -132,7 +132,6 @@ def read_state(path: Path) -> TrainerState:
     """The plain part of a checkpoint; WeightsError when it is damaged or of another layout."""
     try:
         data = json.loads((path / STATE_FILE).read_text(encoding="utf-8"))
-        data.pop("finished", None)
         return TrainerState(**data)
     except (OSError, ValueError, TypeError) as error:
         raise WeightsError(

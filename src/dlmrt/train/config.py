@@ -237,6 +237,7 @@ class TrainConfig:
         check(
             self.max_minutes is None or self.max_minutes > 0, "max_minutes", self.max_minutes, "> 0 or null"
         )
+        check(0 <= self.seed < 2**63, "seed", self.seed, "in [0, 2**63)")
         check(0 <= self.ema < 1, "ema", self.ema, "in [0, 1)")
         check(self.threads is None or self.threads >= 1, "threads", self.threads, ">= 1 or null")
         needed = "max_steps" if self.optim.by == "steps" else "max_minutes"

@@ -9,7 +9,8 @@ from dlmrt.config import GenerationDefaults, from_mapping, to_mapping
 from dlmrt.errors import ConfigError
 from dlmrt.train.checkpoint import list_checkpoints
 from dlmrt.train.config import apply_override
-from dlmrt.train.prepare import KEPT_FILES
+
+KEPT_FILES = ("chat_template.jinja", "tokenizer_config.json")  # what travels with weights and tokenizer
 
 
 def find_model(run: Path) -> Path:

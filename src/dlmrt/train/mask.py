@@ -7,6 +7,7 @@ the packed row, its position, its block and its copy (0 = clean). One rule on th
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -67,6 +68,13 @@ class DenseAttend:
         )
 
 
+@functools.cache
+def _compiled_flex() -> Any:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return torch.compile(flex_attention, dynamic=True)
+
+
 class FlexAttend:
     """FlexAttention under the same rule: skips the empty tiles of the staircase on a GPU."""
 
@@ -82,7 +90,7 @@ class FlexAttend:
 
         device = layout.sample_BL.device
         self.block_mask = create_block_mask(rule, batch, None, length, length, device=device)
-        self._flex: Any = torch.compile(flex_attention) if compile else flex_attention
+        self._flex: Any = _compiled_flex() if compile else flex_attention
 
     def __call__(self, layer: int, q_BNLH: Tensor, k_BKLH: Tensor, v_BKLH: Tensor) -> Tensor:
         grouped = q_BNLH.shape[1] != k_BKLH.shape[1]

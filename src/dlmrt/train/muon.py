@@ -27,7 +27,8 @@ def orthogonalise(matrix_ON: Tensor, steps: int = 5) -> Tensor:
     for _ in range(steps):
         gram = x @ x.mT
         x = a * x + (b * gram + c * (gram @ gram)) @ x
-    return (x.mT if tall else x).to(matrix_ON.dtype)
+    out: Tensor = (x.mT if tall else x).to(matrix_ON.dtype)
+    return out
 
 
 class MuonAdamW(torch.optim.Optimizer):

@@ -10,13 +10,13 @@ residual input warm-started from a first, gradient-free pass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dlmrt.config import DiffusionConfig
+from dlmrt.config import CleanAttention, DiffusionConfig
 from dlmrt.errors import ConfigError
 from dlmrt.models.residual import ResidualInput
 from dlmrt.models.transformer import Attend, Transformer
@@ -29,8 +29,10 @@ class ObjectiveConfig:
 
     copies: noisy copies a clean stream carries. complementary: copy 2k+1 noises exactly the answer
     positions that copy 2k leaves clean. full_noise: share of blocks noised completely (the state
-    every block starts from; their partner copy draws its own level). t_min, t_max: range of the
-    noise level elsewhere. ar_weight: weight of the next-token loss on the clean stream.
+    every block starts from). suffix_noise: share of blocks whose noised positions are the last
+    ones (decoders decide roughly from left to right, so serving meets such states often). The
+    partner copy of a full or suffix block draws its own noise. t_min, t_max: range of the noise
+    level elsewhere. ar_weight: weight of the next-token loss on the clean stream.
     residual_probability: share of steps whose noisy copies carry the residual of a first pass.
     attention: ``dense`` (SDPA, any device) or ``flex`` (GPU).
     """
@@ -38,11 +40,12 @@ class ObjectiveConfig:
     copies: int = 2
     complementary: bool = True
     full_noise: float = 0.2
+    suffix_noise: float = 0.0
     t_min: float = 0.0
     t_max: float = 1.0
     ar_weight: float = 0.2
     residual_probability: float = 0.5
-    attention: str = "dense"
+    attention: Literal["dense", "flex"] = "dense"
 
     def __post_init__(self) -> None:
         if self.copies < 1 or (self.complementary and self.copies % 2):
@@ -53,13 +56,11 @@ class ObjectiveConfig:
             raise ConfigError(
                 f"objective.t_min, t_max are {self.t_min}, {self.t_max}; 0 <= t_min < t_max <= 1"
             )
-        for name in ("full_noise", "residual_probability"):
+        for name in ("full_noise", "suffix_noise", "residual_probability"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"objective.{name} is {getattr(self, name)}; it must be in [0, 1]")
         if self.ar_weight < 0:
             raise ConfigError(f"objective.ar_weight is {self.ar_weight}; it must be >= 0")
-        if self.attention not in ("dense", "flex"):
-            raise ConfigError(f"objective.attention is {self.attention!r}; it must be dense or flex")
 
 
 class PackedBatch(NamedTuple):
@@ -101,26 +102,33 @@ class LossOutput:
 
 
 def draw_noise(
-    answer_BM: Tensor, group_BM: Tensor, config: ObjectiveConfig, generator: torch.Generator
+    answer_BM: Tensor,
+    group_BM: Tensor,
+    depth_BM: Tensor,
+    config: ObjectiveConfig,
+    generator: torch.Generator,
 ) -> list[Tensor]:
     """Choose the noised positions of each copy: a list of boolean [B, M].
 
-    group_BM numbers the blocks of a row (0..M-1): one noise level is drawn for each.
+    group_BM numbers the blocks of a row (0..M-1): one noise level is drawn for each. depth_BM is
+    a position's place inside its block, in (0, 1).
     """
-    device = answer_BM.device
+
+    def uniform() -> Tensor:
+        return torch.rand(answer_BM.shape, generator=generator, device=answer_BM.device)
+
     noised: list[Tensor] = []
-    partner_full = torch.zeros_like(answer_BM)
+    complement = torch.zeros_like(answer_BM)
     for copy in range(config.copies):
-        level = torch.rand(answer_BM.shape, generator=generator, device=device)
-        level = config.t_min + (config.t_max - config.t_min) * level.gather(1, group_BM)
-        full = torch.rand(answer_BM.shape, generator=generator, device=device) < config.full_noise
-        full = full.gather(1, group_BM)
-        draw = torch.rand(answer_BM.shape, generator=generator, device=device)
-        mask = (draw < level) | full
+        level = config.t_min + (config.t_max - config.t_min) * uniform().gather(1, group_BM)
+        kind = uniform().gather(1, group_BM)
+        full = kind < config.full_noise
+        suffix = ~full & (kind < config.full_noise + config.suffix_noise)
+        own = full | torch.where(suffix, depth_BM > 1 - level, uniform() < level)
         if config.complementary and copy % 2 == 1:
-            mask = torch.where(partner_full, draw < level, ~noised[-1])
-        partner_full = full
-        noised.append(mask & answer_BM)
+            own = torch.where(complement, ~noised[-1], own)
+        complement = ~(full | suffix)
+        noised.append(own & answer_BM)
     return noised
 
 
@@ -147,7 +155,8 @@ def noisy_stream(
     group_BM = new_group.cumsum(1) - 1
 
     parts: list[tuple[Tensor, ...]] = []
-    for copy, noised_BM in enumerate(draw_noise(answer_BM, group_BM, config, generator)):
+    depth_BM = (position_BM % size + 0.5) / size
+    for copy, noised_BM in enumerate(draw_noise(answer_BM, group_BM, depth_BM, config, generator)):
         open_BM = noised_BM | filler_BM
         noise_BM = _noise_ids(tokens_BM, diffusion, vocab_size, generator)
         canvas_BM = torch.where(open_BM, noise_BM, tokens_BM)
@@ -208,7 +217,7 @@ def compute_loss(
 
     use_residual = (
         model.residual is not None
-        and float(torch.rand((), generator=generator)) < config.residual_probability
+        and float(torch.rand((), generator=generator, device=generator.device)) < config.residual_probability
     )
     residual = _first_pass(model, tokens, layout, attend, stream, length, diffusion) if use_residual else None
     hidden = model(tokens, layout.position_BL, attend, residual)
@@ -227,10 +236,10 @@ def compute_loss(
     return LossOutput(total, weight, parts)
 
 
-def _attend(layout: Layout, clean_attention: str, kind: str) -> Attend:
+def _attend(layout: Layout, clean_attention: CleanAttention, kind: str) -> Attend:
     if kind == "flex":
-        return FlexAttend(layout, clean_attention)  # type: ignore[arg-type]
-    return DenseAttend(dense_mask(layout, clean_attention))  # type: ignore[arg-type]
+        return FlexAttend(layout, clean_attention)
+    return DenseAttend(dense_mask(layout, clean_attention))
 
 
 def _ban(logits: Tensor, diffusion: DiffusionConfig) -> Tensor:

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from dlmrt.models.folder import ModelFolder
 
 
-# Text files of a model folder that do not depend on the weights and travel with them.
-KEPT_FILES = ("chat_template.jinja", "tokenizer_config.json")
+# Files of a start model that its successor keeps. Not its chat template: the successor learns the
+# prompt format of this run, and a template would take its place at serving.
+KEPT_FILES = ("tokenizer_config.json",)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Prepared:
 
 def prepare(config: TrainConfig, reporter: Reporter) -> Prepared:
     """Train or read the tokenizer, encode the data (cached under ``out``), resolve the model."""
+    _check_device(config.device)
     start = _open_start(config)
     hashes = hash_files((*config.data.train, *config.data.dev))
     tokenizer_json, where = make_tokenizer(config, reporter, hashes)
@@ -88,6 +90,15 @@ def prepare(config: TrainConfig, reporter: Reporter) -> Prepared:
         start,
         _files_to_keep(start),
     )
+
+
+def _check_device(name: str) -> None:
+    try:
+        kind = torch.device(name).type
+    except RuntimeError:
+        raise ConfigError(f"device is {name!r}; it must be a torch device such as cpu or cuda:0") from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device is {name!r} but torch sees no GPU; use --set device=cpu")
 
 
 def make_tokenizer(

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from dlmrt.config import POLICIES
+from dlmrt.decode.kv_cache import KVCache
 from dlmrt.decode.step import denoise_step
+from dlmrt.errors import RequestError
 from dlmrt.rows import RowRequest
 from tests.helpers import BLOCK
 from tests.unit.decode.support import (
@@ -64,8 +66,6 @@ def test_a_frozen_row_adds_nothing_to_its_trajectory() -> None:
     requests = [RowRequest(prompt(3), 5, replace(LIVELY, seed=row, max_steps=4)) for row in range(2)]
     capture = backend.new_capture(requests)
     at = start(backend, requests)
-    from dlmrt.decode.kv_cache import KVCache
-
     cache = KVCache(backend.model.config, 2, 0, device=torch.device("cpu"), dtype=torch.float32)
     attend = cache.canvas([0, 0], BLOCK)
     state, trace = denoise_step(backend.model, at.state, attend, at.plan, at.tables)
@@ -81,6 +81,13 @@ def test_a_frozen_row_adds_nothing_to_its_trajectory() -> None:
     assert len(row_0) == 1
     assert same_record(row_0[0], before[0])
     assert len([record for record in now if record.row == 1]) == 4
+
+
+def test_a_capture_of_other_requests_is_refused() -> None:
+    backend = tiny_backend()
+    requests = rows_of_all_kinds()
+    with pytest.raises(RequestError, match="room for 2 rows and 6 were given"):
+        backend.generate(requests, capture=backend.new_capture(requests[:2]))
 
 
 def test_captured_tensors_are_fit_for_a_training_graph() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from dlmrt.train.config import (
     load_config,
     parse_yaml,
 )
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -77,6 +82,7 @@ def test_a_malformed_override_is_named(item: str) -> None:
         ("max_steps=null", "max_steps is None"),
         ("optim.by=minutes", "max_minutes is None"),
         ("tokenizer.path=x.json", "both path and train"),
+        ("seed=-1", r"seed is -1"),
         ("ema=1.0", r"in \[0, 1\)"),
         ("precision=float16", "one of float32, bfloat16"),
     ],
@@ -121,6 +127,30 @@ def test_the_vocabulary_defaults_to_the_tokenizers_and_may_only_be_larger() -> N
         larger.resolve(321, None)
     with pytest.raises(ConfigError, match=r"model\.d_model' is missing"):
         ModelSection(n_layers=1).resolve(300, None)
+
+
+def option_names(config_type: type, where: str = "") -> set[str]:
+    """Dotted names of all options; sections that docs describe as one value are not opened."""
+    hints = typing.get_type_hints(config_type)
+    names = set()
+    for field in dataclasses.fields(config_type):
+        kind = hints[field.name]
+        name = f"{where}{field.name}"
+        nested = dataclasses.is_dataclass(kind) and name != "decoder"
+        names |= option_names(kind, f"{name}.") if nested else {name.replace("decoder", "decoder.*")}
+    return names
+
+
+def test_the_documentation_lists_every_option_and_no_other() -> None:
+    table = (ROOT / "docs" / "training.md").read_text().partition("## Options")[2].partition("\n## ")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = set(re.findall(r"`([a-z_.*]+)`", " ".join(first_cells)))
+    assert listed == option_names(TrainConfig)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "configs").glob("*.yaml")), ids=lambda p: p.stem)
+def test_the_example_configurations_are_valid(path: Path) -> None:
+    assert load_config(path).out.startswith("runs/")
 
 
 def test_a_start_model_keeps_its_shape() -> None:

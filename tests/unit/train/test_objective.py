@@ -62,27 +62,38 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def draw(config: ObjectiveConfig, rows: int = 4, block: int = S) -> list[torch.Tensor]:
+    place = torch.arange(64).expand(rows, 64)
+    depth = (place % block + 0.5) / block
+    return draw_noise(torch.ones(rows, 64, dtype=torch.bool), place // block, depth, config, generator())
+
+
 def test_complementary_copies_partition_the_answer() -> None:
-    answer = torch.ones(3, 64, dtype=torch.bool)
-    group = torch.arange(64).expand(3, 64) // S
-    first, second = draw_noise(answer, group, ObjectiveConfig(full_noise=0.0), generator())
-    assert torch.equal(first ^ second, answer)
+    first, second = draw(ObjectiveConfig(full_noise=0.0))
+    assert (first ^ second).all()
     assert 0.2 < first.float().mean() < 0.8
 
 
 def test_full_noise_blocks_are_whole_and_their_partner_draws_its_own() -> None:
-    answer = torch.ones(4, 64, dtype=torch.bool)
-    group = torch.arange(64).expand(4, 64) // S
-    first, second = draw_noise(answer, group, ObjectiveConfig(full_noise=1.0), generator())
-    assert first.all()
-    assert 0 < second.sum() < second.numel()
+    config = ObjectiveConfig(full_noise=1.0)
+    assert all(copy.all() for copy in draw(config))
+    first, second = draw(ObjectiveConfig(full_noise=0.5), rows=16)
+    whole = first.reshape(16, -1, S).all(-1)
+    assert 0.3 < whole.float().mean() < 0.9
+    assert 0.05 < second.reshape(16, -1, S)[whole].float().mean() < 0.95
+
+
+def test_suffix_noise_takes_the_last_positions_of_a_block() -> None:
+    config = ObjectiveConfig(full_noise=0.0, suffix_noise=1.0)
+    for copy in draw(config, rows=32, block=16):
+        blocks = copy.reshape(-1, 16).int()
+        assert (blocks.diff(dim=-1) >= 0).all()
+        assert blocks.sum(-1).float().std() > 3  # a level each
 
 
 def test_one_noise_level_per_block() -> None:
-    answer = torch.ones(64, 64, dtype=torch.bool)
-    group = torch.arange(64).expand(64, 64) // 32
     config = ObjectiveConfig(copies=1, complementary=False, full_noise=0.0)
-    (noised,) = draw_noise(answer, group, config, generator())
+    (noised,) = draw(config, rows=64, block=32)
     share = noised.float().reshape(64, 2, 32).mean(-1)
     assert share.std() > 0.2  # independent positions at one level would give about 0.09
 
@@ -208,7 +219,7 @@ def test_same_generator_same_loss_and_other_seed_differs() -> None:
 
 @pytest.mark.parametrize(
     "bad", [{"copies": 3}, {"copies": 0, "complementary": False}, {"t_min": 0.8, "t_max": 0.5},
-            {"full_noise": 1.5}, {"ar_weight": -1.0}, {"attention": "sparse"}],
+            {"full_noise": 1.5}, {"ar_weight": -1.0}, {"suffix_noise": -0.1}],
 )  # fmt: skip
 def test_bad_options_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(ConfigError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from dlmrt.engine.text import TextCodec  # noqa: E402
 from dlmrt.errors import ConfigError, DataError, DlmrtError  # noqa: E402
 from dlmrt.models.folder import open_folder  # noqa: E402
 from dlmrt.models.weights import read_weights  # noqa: E402
@@ -243,6 +245,7 @@ def test_a_start_model_is_continued_and_may_gain_a_residual(make_config: Make) -
     train(plain)
     start = Path(plain.out) / "final"
     (start / "chat_template.jinja").write_text("{{ messages }}")
+    (start / "tokenizer_config.json").write_text("{}")
     config = make_config(
         model={"start": str(start), "residual": {"top_k": 2, "d_hidden": 4}},
         tokenizer={},
@@ -256,7 +259,9 @@ def test_a_start_model_is_continued_and_may_gain_a_residual(make_config: Make) -
             assert torch.equal(parameter, torch.from_numpy(weights[name])), name
     assert model.residual is not None and not bool(model.residual.down_proj.weight.any())
     assert train(config) == "finished"
-    assert (Path(config.out) / "final" / "chat_template.jinja").read_text() == "{{ messages }}"
+    files = {p.name for p in (Path(config.out) / "final").iterdir()}
+    assert "tokenizer_config.json" in files  # and the run's own prompt format, not the old template
+    assert "chat_template.jinja" not in files
 
 
 def test_the_summary_counts_what_the_model_has(make_config: Make) -> None:
@@ -271,9 +276,30 @@ def test_the_summary_counts_what_the_model_has(make_config: Make) -> None:
         assert kept + dropped == count and 0 < dropped < kept
 
 
+@pytest.mark.parametrize("align", [True, False])
+def test_serving_encodes_prompts_as_training_did(make_config: Make, align: bool) -> None:
+    form = {"prefix": ["<|fix|>"], "suffix": ["<|sep|>"], "align": align}
+    config = make_config(prompt=form, max_steps=1, row_length=64)
+    train(config)
+    prepared = prepare(config, SilentReporter())
+    codec = TextCodec(open_folder(Path(config.out) / "final"))
+    data, lines = prepared.train.data, Path(config.data.train[0]).read_text().splitlines()
+    for start, length, line in zip(data.starts_N, data.prompt_N, lines, strict=True):
+        ids = data.ids[start : start + length].tolist()
+        assert codec.encode_prompt(json.loads(line)["prompt"]) == ids
+
+
 def test_a_row_longer_than_the_model_is_refused(make_config: Make) -> None:
     with pytest.raises(ConfigError, match="at most model.max_positions"):
         prepare(make_config(row_length=72), SilentReporter())
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "gpu"])
+def test_a_device_that_is_not_there_is_refused(make_config: Make, device: str) -> None:
+    if device == "cuda:99" and torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(ConfigError, match="device is"):
+        prepare(make_config(device=device), SilentReporter())
 
 
 @pytest.mark.parametrize("storage", ["float16", "int8"])
