@@ -24,7 +24,7 @@ from dlmrt.errors import ConfigError, RequestError, nearest
 Noise = Literal["mask", "uniform"]
 CleanAttention = Literal["block", "causal"]
 Activation = Literal["silu", "gelu_tanh"]
-PolicyName = Literal["threshold", "fixed", "entropy_bound", "joint"]
+PolicyName = Literal["threshold", "fixed", "entropy_bound", "joint", "prefix"]
 POLICIES: tuple[str, ...] = get_args(PolicyName)
 
 
@@ -136,7 +136,9 @@ class DecoderConfig:
         ``joint``: as ``threshold``, and a decided position is rewritten when another token has
         confidence >= ``edit_threshold``; up to ``max_post_steps`` further steps after the last
         position was decided, while any edit happens.
-    max_steps: budget of steps a block (``None``: block_size for threshold and fixed, block_size +
+        ``prefix``: from the first open position on, while confidence >= ``threshold``; always the
+        first. What is accepted has all its left context decided or accepted with it.
+    max_steps: budget of steps a block (``None``: block_size for threshold, fixed and prefix, block_size +
         max_post_steps for joint, 2 * block_size for entropy_bound); its last step decides whatever
         is open by best confidence.
     temperature: 0 = most likely token. ``top_k`` 0 and ``top_p`` 1 = off.

@@ -1,6 +1,7 @@
 """The letters that name array dimensions, one legend for the whole project.
 
-A suffix such as ``logits_BSV`` says which axes an array has, in order.
+A suffix such as ``logits_BSV`` says which axes an array has, in order. Where a function needs an
+axis of its own, its docstring says what the letter means there.
 """
 
 from __future__ import annotations
@@ -18,4 +19,5 @@ LEGEND: dict[str, str] = {
     "G": "rollouts a prompt",
     "R": "entries kept of a residual's distribution (its top-k)",
     "F": "feed-forward width",
+    "M": "positions in the noisy copies of a training row",
 }

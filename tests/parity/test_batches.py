@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dlmrt.config import DecoderConfig, ResidualConfig
+from dlmrt.config import POLICIES, DecoderConfig, ResidualConfig
 from dlmrt.rows import Backend, RowOutput, RowRequest
 from tests.helpers import BLOCK, tiny_config, tiny_diffusion
 from tests.parity.support import SAMPLED, TINY_DECODER, backends, differences, prompt, run, uneven_rows
@@ -67,7 +67,7 @@ def test_other_models(changes: dict[str, Any]) -> None:
     assert differences(run(reference, rows), run(torch_loop, rows)) == []
 
 
-@pytest.mark.parametrize("policy", ["threshold", "fixed", "entropy_bound", "joint"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("max_steps", [1, 3])
 def test_step_budgets(policy: str, max_steps: int) -> None:
     reference, torch_loop = backends(tiny_config(), tiny_diffusion(noise="uniform"))

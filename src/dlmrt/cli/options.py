@@ -19,11 +19,11 @@ MaxNewTokens = Annotated[
 Method = Annotated[str, typer.Option("--method", help="diffusion, ar or ar_lookup.")]
 Policy = Annotated[
     str | None,
-    typer.Option("--policy", help="Which tokens a step accepts: threshold, fixed, entropy_bound or joint."),
+    typer.Option("--policy", help="Which tokens a step accepts: threshold, fixed, entropy_bound, joint or prefix."),
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option("--threshold", help="Confidence that accepts a token (threshold, joint)."),
+    typer.Option("--threshold", help="Confidence that accepts a token (threshold, joint, prefix)."),
 ]
 PerStep = Annotated[int | None, typer.Option("--per-step", help="Tokens accepted a step (fixed).")]
 EntropyBound = Annotated[

@@ -31,6 +31,9 @@ def decide(proposal: Proposal, state: DecodeState, plan: StepPlan) -> Verdict:
     accept_BS = edit_BS = torch.zeros_like(cand_BS)
     if plan.policies & {"threshold", "joint"}:
         accept_BS = accept_threshold(confidence_BS, cand_BS, settings.threshold_B)
+    if "prefix" in plan.policies:
+        prefix_BS = accept_prefix(confidence_BS, cand_BS, settings.threshold_B)
+        accept_BS = torch.where(settings.has_policy("prefix")[:, None], prefix_BS, accept_BS)
     if "fixed" in plan.policies:
         fixed_BS = accept_most_confident(confidence_BS, cand_BS, settings.per_step_B)
         accept_BS = torch.where(settings.has_policy("fixed")[:, None], fixed_BS, accept_BS)
@@ -52,6 +55,13 @@ def accept_threshold(confidence_BS: Tensor, cand_BS: Tensor, threshold_B: Tensor
     best_B = confidence_BS.masked_fill(~cand_BS, -1.0).argmax(-1)
     is_best_BS = torch.arange(cand_BS.shape[1], device=cand_BS.device) == best_B[:, None]
     return cand_BS & (is_best_BS | (confidence_BS >= threshold_B[:, None]))
+
+
+def accept_prefix(confidence_BS: Tensor, cand_BS: Tensor, threshold_B: Tensor) -> Tensor:
+    """Candidates from the first one on while confidence >= threshold; always the first."""
+    first_BS = cand_BS & (cand_BS.cumsum(-1) == 1)
+    goes_on_BS = first_BS | ~cand_BS | (confidence_BS >= threshold_B[:, None])
+    return cand_BS & goes_on_BS.cumprod(-1).to(torch.bool)
 
 
 def accept_most_confident(confidence_BS: Tensor, cand_BS: Tensor, per_step_B: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ DECODER_OPTIONS: tuple[str, ...] = tuple(f.name for f in dataclasses.fields(Deco
 AR_OPTIONS = frozenset({"temperature", "top_k", "top_p", "seed"})
 # The options that only some policies read.
 POLICY_OPTIONS: dict[str, frozenset[str]] = {
-    "threshold": frozenset({"threshold", "joint"}),
+    "threshold": frozenset({"threshold", "joint", "prefix"}),
     "per_step": frozenset({"fixed"}),
     "entropy_bound": frozenset({"entropy_bound"}),
     "edit_threshold": frozenset({"joint"}),

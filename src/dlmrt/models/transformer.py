@@ -90,15 +90,25 @@ class MLP(nn.Module):
         return out
 
 
-class Layer(nn.Module):
-    """Pre-norm residual layer. ``mlp`` is the place where a mixture of experts will go."""
+def feed_forward(config: ModelConfig, layer: int) -> nn.Module:
+    """The feed-forward part of one layer: [B, L, D] to [B, L, D].
 
-    def __init__(self, config: ModelConfig) -> None:
+    Every layer is dense now; a mixture of experts is another module returned here (by layer,
+    because published mixtures keep their first layers dense), with its names and shapes in
+    ``weights.expected_shapes``.
+    """
+    return MLP(config)
+
+
+class Layer(nn.Module):
+    """Pre-norm residual layer."""
+
+    def __init__(self, config: ModelConfig, index: int) -> None:
         super().__init__()
         self.input_layernorm = RMSNorm(config.d_model, config.norm_eps)
         self.self_attn = Attention(config)
         self.post_attention_layernorm = RMSNorm(config.d_model, config.norm_eps)
-        self.mlp: nn.Module = MLP(config)
+        self.mlp = feed_forward(config, index)
 
     def forward(self, layer: int, x_BLD: Tensor, rotary: tuple[Tensor, Tensor], attend: Attend) -> Tensor:
         x_BLD = x_BLD + self.self_attn(layer, self.input_layernorm(x_BLD), rotary, attend)
@@ -112,7 +122,7 @@ class Body(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(config.vocab_size, config.d_model)
-        self.layers = nn.ModuleList(Layer(config) for _ in range(config.n_layers))
+        self.layers = nn.ModuleList(Layer(config, index) for index in range(config.n_layers))
         self.norm = RMSNorm(config.d_model, config.norm_eps)
 
 

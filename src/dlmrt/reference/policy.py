@@ -53,6 +53,12 @@ def _entropy_bound(decoder: DecoderConfig, proposal: Proposal, candidate_S: Bool
     return accept_S
 
 
+def _prefix(decoder: DecoderConfig, proposal: Proposal, candidate_S: Bool) -> Bool:
+    confident_S = proposal.confidence_S >= np.float32(decoder.threshold)
+    confident_S[np.argmax(candidate_S)] = True  # the first open position always goes
+    return candidate_S & np.logical_and.accumulate(confident_S | ~candidate_S)
+
+
 def _most_confident(confidence_S: F32, candidate_S: Bool, count: int) -> Bool:
     """The ``count`` most confident candidates; ties: lower position first."""
     positions = np.flatnonzero(candidate_S)
@@ -67,4 +73,5 @@ _POLICIES: dict[str, Callable[[DecoderConfig, Proposal, Bool], Bool]] = {
     "joint": _threshold,  # for open positions; its edits are in `decide`
     "fixed": _fixed,
     "entropy_bound": _entropy_bound,
+    "prefix": _prefix,
 }

@@ -29,7 +29,7 @@ from tests.unit.decode.support import (
 def rows_of_all_kinds() -> list[RowRequest]:
     limits = (21, 3, 30, 2 * BLOCK, 1)
     rows = [
-        RowRequest(prompt(length), new, replace(SAMPLED, policy=POLICIES[i % 4], seed=i))
+        RowRequest(prompt(length), new, replace(SAMPLED, policy=POLICIES[i % len(POLICIES)], seed=i))
         for i, (length, new) in enumerate(zip(LENGTHS, limits, strict=True))
     ]
     return [*rows, RowRequest(prompt(5), 20, replace(LIVELY, residual=False))]

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from dlmrt.config import DecoderConfig
+from dlmrt.config import POLICIES, DecoderConfig
 from dlmrt.decode.policy import (
     accept_entropy_bound,
     accept_most_confident,
+    accept_prefix,
     accept_threshold,
     decide,
     horizon,
@@ -80,6 +81,22 @@ def test_entropy_bound(entropies: list[float], cand: str, bound: float, expected
     assert shown(got) == expected
 
 
+@pytest.mark.parametrize(
+    ("confidence", "cand", "threshold", "expected"),
+    [
+        ([0.9, 0.8, 0.2, 0.9], "xxxx", 0.8, "xx.."),
+        ([0.1, 0.8, 0.9, 0.9], "xxxx", 0.8, "xxxx"),  # the first goes whatever its confidence
+        ([0.1, 0.2, 0.9, 0.9], "xxxx", 0.8, "x..."),
+        ([0.0, 0.1, 0.9, 0.2], "..xx", 0.8, "..x."),
+        ([0.9, 0.0, 0.9, 0.2], "x.xx", 0.8, "x.x."),  # a decided position does not end the run
+        ([0.9, 0.9, 0.9, 0.9], "....", 0.8, "...."),
+    ],
+)
+def test_prefix(confidence: list[float], cand: str, threshold: float, expected: str) -> None:
+    got = accept_prefix(torch.tensor([confidence]), flags(cand), torch.tensor([threshold]))
+    assert shown(got) == expected
+
+
 def begin(prompt_len: int = 2, new: int = 40, **decoder: Any) -> Start:
     requests = [RowRequest(prompt(prompt_len), new, DecoderConfig(**decoder))]
     return start(tiny_backend(), requests)
@@ -115,7 +132,7 @@ def test_entropy_bound_judges_decided_positions_anew() -> None:
     assert shown(verdict.open_BS) == "..xxx.xx"
 
 
-@pytest.mark.parametrize("policy", ["threshold", "fixed", "entropy_bound", "joint"])
+@pytest.mark.parametrize("policy", POLICIES)
 def test_b09_the_budgets_last_step_accepts_all_that_is_open(policy: str) -> None:
     at = begin(policy=policy, threshold=1.0, entropy_bound=0.0, max_steps=3)
     guess = proposal(9, [0.5] * BLOCK)._replace(entropy_BS=torch.ones(1, BLOCK))

@@ -128,14 +128,14 @@ def test_b15_a_row_that_is_done_is_frozen(noise: str) -> None:
     at = start(backend, mixed_rows())
     attend = filled_cache(at).canvas(at.state.start_B.tolist(), BLOCK)
     state, _ = denoise_step(backend.model, at.state, attend, at.plan, at.tables)
-    frozen = torch.tensor([True, False] * 4)
+    frozen = torch.tensor([True, False] * len(POLICIES))
     state = replace(state, done_B=frozen)
     after, _ = denoise_step(backend.model, state, attend, at.plan, at.tables)
     for field in fields(DecodeState):
         if field.name != "settings":
             before_rows, after_rows = getattr(state, field.name)[frozen], getattr(after, field.name)[frozen]
             assert torch.equal(before_rows, after_rows), field.name
-    assert after.step_B.tolist() == [1, 2] * 4
+    assert after.step_B.tolist() == [1, 2] * len(POLICIES)
 
 
 def test_the_step_changes_nothing_it_was_given() -> None:

@@ -92,12 +92,22 @@ def test_joint_rewrites_decided_positions_only() -> None:
     assert where(decision.edit_S) == [1]
 
 
+def test_prefix_accepts_from_the_first_open_position_while_it_is_confident() -> None:
+    decoder = DecoderConfig(policy="prefix", threshold=0.7)
+    decision = run(decoder, confidence=(0.9, 0.1, 0.7, 0.9, 0.2, 0.9), is_open="fooooo")
+    assert where(decision.accept_S) == [1, 2, 3]  # the first whatever its confidence
+    decision = run(decoder, confidence=(0.9, 0.1, 0.6, 0.9, 0.9, 0.9), is_open="fooooo")
+    assert where(decision.accept_S) == [1]
+    decision = run(decoder, confidence=(0.9,) * 6, is_open="fddddf")
+    assert where(decision.accept_S) == []
+
+
 def test_joint_with_nothing_open_accepts_nothing() -> None:
     decision = run(DecoderConfig(policy="joint"), confidence=(0.95,) * 6, is_open="dddddf")
     assert where(decision.accept_S) == []
 
 
-@pytest.mark.parametrize("policy", ["threshold", "fixed", "entropy_bound"])
+@pytest.mark.parametrize("policy", [p for p in POLICIES if p != "joint"])
 def test_other_policies_never_edit(policy: str) -> None:
     decision = run(DecoderConfig(policy=policy), confidence=(0.95,) * 6, token=(8,) * 6, is_open="dddooo")
     assert where(decision.edit_S) == []
