@@ -12,7 +12,7 @@ def main() -> None:
     """Show the four things most programs need."""
     llm = LLM.load()  # the embedded model; LLM.load("path/to/folder") opens another
 
-    result = llm.generate("she go to school yesterday .")
+    result = llm.generate("Thye cannot move to other  pages .")
     print(result.text)
     print(
         f"{len(result.ids)} tokens, {result.forwards.denoise} denoising forwards, "
@@ -20,10 +20,10 @@ def main() -> None:
         f"on {result.backend} ({result.backend_reason})"
     )
 
-    for answer in llm.generate(["i has two cat", "their is a problem ,"], threshold=0.8):
+    for answer in llm.generate(["teh brush is duppicated .", "often people use git pul"], threshold=0.8):
         print("-", answer.text)
 
-    for event in llm.stream("what are you doing tomorow ?", max_new_tokens=64):
+    for event in llm.stream("The  editor is opeend when a file changse .", max_new_tokens=64):
         print(event.text, end="", flush=True)
         if event.result is not None:
             print(f"  [{event.result.finish_reason}]")

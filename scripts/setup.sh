@@ -170,9 +170,6 @@ install_torch() {
         need_space 2000 "torch"
         say "installing $TORCH"
         pip_install "$TORCH"
-    elif in_ci; then
-        need_space 2000 "torch"
-        pip_install -qq -c constraints/ci.txt "$TORCH_DEFAULT"
     elif has_torch; then
         return 0
     elif [ "$(uname -s)" != Linux ]; then

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("quant", "parallel"),
     ("models",),
     ("kernels", "datasets"),
-    ("assets", "config", "rows", "validate", "shapes", "errors"),
+    ("assets", "config", "rows", "validate", "lookup", "provenance", "shapes", "errors"),
 )
 HEAVY = frozenset({"torch", "transformers", "triton", "tensorboard", "jinja2"})
 # Where a module may import a heavy package at its top.

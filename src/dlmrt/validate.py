@@ -30,9 +30,26 @@ def validate_rows(requests: Sequence[RowRequest], config: ModelConfig, diffusion
             ids that a caller supplies are checked for them by the engine's text codec.
     """
     for index, request in enumerate(requests):
-        _check_settings(index, request)
-        _check_ids(index, request.prompt_ids, config.vocab_size, diffusion.mask_token_id)
-        _check_length(index, request, config.max_positions)
+        try:
+            validate_row(request, config, diffusion)
+        except (PromptError, RequestError) as error:
+            raise type(error)(f"row {index}: {error}") from None
+
+
+def validate_row(request: RowRequest, config: ModelConfig, diffusion: DiffusionConfig) -> None:
+    """The checks of :func:`validate_rows` for one row, which the message doesn't name."""
+    _check_settings(request)
+    _check_ids(request.prompt_ids, config.vocab_size, diffusion.mask_token_id)
+    _check_length(request, config.max_positions)
+
+
+def validate_temperature(temperature: float) -> None:
+    """Refuse a temperature by which logits can't be divided; raises RequestError."""
+    if 0 < temperature < MIN_TEMPERATURE:
+        raise RequestError(
+            f"temperature is {temperature!r}; it must be 0 or >= {MIN_TEMPERATURE}; "
+            "use 0 for the most likely token"
+        )
 
 
 def validate_ids(config: ModelConfig, diffusion: DiffusionConfig) -> None:
@@ -63,53 +80,47 @@ def _require_known(name: str, ids: Iterable[int], vocab_size: int) -> None:
             )
 
 
-def _check_settings(index: int, request: RowRequest) -> None:
+def _check_settings(request: RowRequest) -> None:
     if request.max_new_tokens < 1:
-        raise RequestError(f"row {index}: max_new_tokens is {request.max_new_tokens}; it must be >= 1")
+        raise RequestError(f"max_new_tokens is {request.max_new_tokens}; it must be >= 1")
     if request.method not in METHODS:
         raise RequestError(
-            f"row {index}: method is {request.method!r}; it must be one of {', '.join(METHODS)}"
+            f"method is {request.method!r}; it must be one of {', '.join(METHODS)}"
             f"{nearest(str(request.method), METHODS)}"
         )
-    temperature = request.decoder.temperature
-    if 0 < temperature < MIN_TEMPERATURE:
-        raise RequestError(
-            f"row {index}: temperature is {temperature!r}; it must be 0 or >= {MIN_TEMPERATURE}; "
-            "use 0 for the most likely token"
-        )
+    validate_temperature(request.decoder.temperature)
 
 
-def _check_ids(index: int, ids: Sequence[int], vocab_size: int, mask_id: int | None) -> None:
+def _check_ids(ids: Sequence[int], vocab_size: int, mask_id: int | None) -> None:
     for place, value in enumerate(ids):
         try:
             token = operator.index(value)
         except TypeError:
             raise PromptError(
-                f"row {index}: prompt_ids[{place}] is {value!r} ({type(value).__name__}); "
-                "it must be an integer token id"
+                f"prompt_ids[{place}] is {value!r} ({type(value).__name__}); it must be an integer token id"
             ) from None
         if not 0 <= token < vocab_size:
             raise PromptError(
-                f"row {index}: prompt_ids[{place}] is {token}; ids of this model lie in [0, {vocab_size}); "
+                f"prompt_ids[{place}] is {token}; ids of this model lie in [0, {vocab_size}); "
                 "tokenise the prompt with this model's tokenizer"
             )
         if token == mask_id:
             raise PromptError(
-                f"row {index}: prompt_ids[{place}] is {token}, the mask token, which only a canvas holds; "
+                f"prompt_ids[{place}] is {token}, the mask token, which only a canvas holds; "
                 "pass the text instead: spelled out, a control token is ordinary text"
             )
 
 
-def _check_length(index: int, request: RowRequest, max_positions: int) -> None:
+def _check_length(request: RowRequest, max_positions: int) -> None:
     length, new = len(request.prompt_ids), request.max_new_tokens
     if length == 0 and request.method != "diffusion":
         raise PromptError(
-            f"row {index}: the prompt is empty; method {request.method!r} predicts each token from the "
+            f"the prompt is empty; method {request.method!r} predicts each token from the "
             "one before it, so give at least one prompt token or use method 'diffusion'"
         )
     if length + new > max_positions:
         raise PromptError(
-            f"row {index}: {length} prompt tokens + {new} new tokens = {length + new} positions, but the "
+            f"{length} prompt tokens + {new} new tokens = {length + new} positions, but the "
             f"model has {max_positions}; shorten the prompt or set max_new_tokens <= "
             f"{max(max_positions - length, 0)}"
         )

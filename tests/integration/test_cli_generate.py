@@ -69,13 +69,19 @@ def test_the_numpy_path_imports_neither_torch_nor_other_extras(folder: str, verb
     assert not imported & {b"torch", b"transformers", b"jinja2", b"scipy", b"rich"}
 
 
+# Wall time, so not in the default suite: there, the test above says why the start is fast.
 @pytest.mark.slow
-def test_generate_starts_within_three_seconds(folder: str) -> None:
-    dlmrt("generate", "hello", "-m", folder, "-n", "8")  # compiles the modules
+@pytest.mark.parametrize(("backend", "seconds"), [("numpy", 3), ("eager", 6)])
+def test_generate_answers_within_its_seconds(folder: str, backend: str, seconds: float) -> None:
+    if backend == "eager":
+        pytest.importorskip("torch")
+    argv = ["generate", "hello", "-m", folder, "-n", "8", "--backend", backend]
+    dlmrt(*argv)  # compiles the modules
     start = time.perf_counter()
-    done = dlmrt("generate", "hello", "-m", folder, "-n", "8")
+    done = dlmrt(*argv)
+    took = time.perf_counter() - start
     assert done.returncode == 0
-    assert time.perf_counter() - start < 3
+    assert took < seconds
 
 
 @pytest.mark.skipif(not list_models(), reason="this checkout has no embedded model")
@@ -84,7 +90,7 @@ def test_the_embedded_model_answers_without_torch(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
         [*PROGRAM, "generate", "-", "--stats"],
-        input=b"she go to school yesterday .\n",
+        input=b"Thye cannot move to other  pages .\n",
         capture_output=True,
         timeout=300,
         check=True,

@@ -50,25 +50,25 @@ def environment() -> Report:
 
 def render(report: Report) -> str:
     """Lay the report out for people: one ``name: value`` line each, nested parts indented."""
-    return "\n".join(_lines(report, ""))
+    return "\n".join(_lines(report, "", "unknown"))
 
 
-def _lines(part: Report, indent: str) -> list[str]:
+def _lines(part: Report, indent: str, missing: str) -> list[str]:
+    """``missing``: what a value of ``None`` means in this part."""
     lines = []
     for name, value in part.items():
+        missing = "not installed" if name in ("packages", "torch") else missing
         if isinstance(value, dict) and value:
-            lines += [f"{indent}{name}:", *_lines(value, indent + "  ")]
+            lines += [f"{indent}{name}:", *_lines(value, indent + "  ", missing)]
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             for i, item in enumerate(value):
-                lines += [f"{indent}{name}[{i}]:", *_lines(item, indent + "  ")]
+                lines += [f"{indent}{name}[{i}]:", *_lines(item, indent + "  ", missing)]
         else:
-            lines.append(f"{indent}{name}: {_plain(value)}")
+            lines.append(f"{indent}{name}: {missing if value is None else _plain(value)}")
     return lines
 
 
 def _plain(value: object) -> str:
-    if value is None:
-        return "not installed"
     text = " ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
     return text or "none"
 

@@ -7,6 +7,7 @@ exits 1.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,12 +18,9 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import dlmrt
-from dlmrt.cli.common import answer, nearest
+from dlmrt.cli.common import EXIT_BROKEN_PIPE, EXIT_ERROR, EXIT_INTERRUPTED, answer, nearest
 from dlmrt.errors import DlmrtError, RequestError
 
-EXIT_ERROR = 2
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 
@@ -91,7 +89,7 @@ def main(argv: Sequence[str] | None = None, *, build: Callable[[], typer.Typer] 
     except OSError as error:
         if error.filename is None:
             raise
-        return _fail(f"cannot use '{error.filename}': {error.strerror}")
+        return _fail(f"cannot use '{error.filename}': {error.strerror}; {_remedy(error)}")
 
 
 def run(app: typer.Typer, argv: Sequence[str]) -> int:
@@ -136,6 +134,15 @@ def _options(context: Any) -> list[str]:
         return []
     params = context.command.get_params(context)
     return [name for p in params for name in (*p.opts, *p.secondary_opts) if name.startswith("-")]
+
+
+def _remedy(error: OSError) -> str:
+    """What the user can do about an error of the operating system."""
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+        return "change its permissions or give another path"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "free some space or give a path on another disk"
+    return "check the path"
 
 
 def _see_help(context: Any) -> str:

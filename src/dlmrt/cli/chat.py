@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from dlmrt.cli import options as opt
-from dlmrt.cli.common import answer, nearest, note
+from dlmrt.cli.common import EXIT_ERROR, answer, nearest, note
 from dlmrt.cli.files import decode_utf8
 from dlmrt.errors import DlmrtError
 
@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from dlmrt.engine.llm import LLM
     from dlmrt.engine.request import BlockEvent, Result
 
-EXIT_ERROR = 2
+HELP = """Talk with a model, line by line. /help lists the commands.
+
+The answers go to stdout, everything else to stderr. From a pipe, every line is a turn.
+
+Examples:
+
+\b
+  dlmrt chat
+  dlmrt chat --model ./my-model --temperature 0.7 --seed 1
+  printf 'Thye cannot move to other  pages .\\nteh end .\\n' | dlmrt chat
+"""
 COMMANDS = {
     "/help": "show this list",
     "/stats": "counts and speed of the last answer",
@@ -29,7 +39,7 @@ COMMANDS = {
 
 def register(app: typer.Typer) -> None:
     """Add the verb to ``app``."""
-    app.command("chat")(chat)
+    app.command("chat", help=HELP)(chat)
 
 
 def chat(
@@ -46,6 +56,7 @@ def chat(
     per_step: opt.PerStep = None,
     entropy_bound: opt.EntropyBound = None,
     edit_threshold: opt.EditThreshold = None,
+    max_post_steps: opt.MaxPostSteps = None,
     max_steps: opt.MaxSteps = None,
     no_residual: opt.NoResidual = False,
     temperature: opt.Temperature = None,

@@ -2,6 +2,9 @@
 
 The answer goes to stdout, everything else to stderr, so that ``dlmrt ... > file`` holds the
 answer alone.
+
+Exit codes: 0 done, 2 an error that the caller can mend, 130 interrupted, 141 the reader of stdout went
+away.
 """
 
 from __future__ import annotations
@@ -18,7 +21,21 @@ from dlmrt.errors import nearest
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JsonFlag", "answer", "nearest", "note", "print_json", "stderr_console"]
+__all__ = [
+    "EXIT_BROKEN_PIPE",
+    "EXIT_ERROR",
+    "EXIT_INTERRUPTED",
+    "JsonFlag",
+    "answer",
+    "nearest",
+    "note",
+    "print_json",
+    "stderr_console",
+]
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 
 # Every verb that reports takes it: `def verb(as_json: JsonFlag = False)`.
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]

@@ -6,10 +6,21 @@ import typer
 
 from dlmrt.cli.common import JsonFlag, answer, print_json
 
+HELP = """Report versions, hardware, backends, embedded model.
+
+Nothing is sent anywhere. The report holds no host name, user name or home folder.
+
+Examples:
+
+\b
+  dlmrt doctor
+  dlmrt doctor --json > report.json
+"""
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb to ``app``."""
-    app.command("doctor")(doctor)
+    app.command("doctor", help=HELP)(doctor)
 
 
 def doctor(as_json: JsonFlag = False) -> None:

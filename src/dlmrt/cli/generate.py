@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlmrt.cli import options as opt
-from dlmrt.cli.common import answer, note
+from dlmrt.cli.common import EXIT_INTERRUPTED, answer, note
 from dlmrt.cli.files import OutputFile
 from dlmrt.cli.prompts import Prompts, read_text, split_prompts
 from dlmrt.errors import PromptError, RequestError
@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     from dlmrt.engine.trace import TraceRecorder
     from dlmrt.rows import StepHook
 
-EXIT_INTERRUPTED = 130
+HELP = """Answer TEXT, a file, or stdin.
+
+The answer goes to stdout, everything else to stderr. Ctrl-C keeps the text committed so far.
+
+Examples:
+
+\b
+  dlmrt generate "Thye cannot move to other  pages ."
+  dlmrt generate --lines < draft.txt > repaired.txt
+  dlmrt generate "teh end ." --trace steps.html --stats
+  dlmrt generate "teh end ." --policy fixed --per-step 4 --json
+"""
 
 Text = Annotated[str | None, typer.Argument(metavar="TEXT", help="The prompt; - or none = stdin.")]
 File = Annotated[Path | None, typer.Option("--file", "-f", help="Read the prompt from this file.")]
@@ -45,7 +56,7 @@ BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Prompts dec
 
 def register(app: typer.Typer) -> None:
     """Add the verb to ``app``."""
-    app.command("generate")(generate)
+    app.command("generate", help=HELP)(generate)
 
 
 def generate(
@@ -67,6 +78,7 @@ def generate(
     per_step: opt.PerStep = None,
     entropy_bound: opt.EntropyBound = None,
     edit_threshold: opt.EditThreshold = None,
+    max_post_steps: opt.MaxPostSteps = None,
     max_steps: opt.MaxSteps = None,
     no_residual: opt.NoResidual = False,
     temperature: opt.Temperature = None,
@@ -80,10 +92,7 @@ def generate(
     trace: Trace = None,
     batch_size: BatchSize = None,
 ) -> None:
-    """Answer TEXT, a file, or stdin.
-
-    The answer goes to stdout, everything else to stderr. Ctrl-C keeps the text committed so far.
-    """
+    """Check everything that can be checked without a model, load it, answer."""
     lines = lines or sentences
     wanted = Wanted(lines, stream, as_json, stats, show_steps, trace, output)
     wanted.check(method)
@@ -144,16 +153,17 @@ def _same(a: Path, b: Path) -> bool:
 
 def _prepare(llm: LLM, prompts: Prompts, options: dict[str, Any], lines: bool) -> list[Prepared]:
     """Check all prompts before any is decoded, so that a bad line costs nobody's work."""
-    from dlmrt.engine.request import Request
+    from dlmrt.engine.request import Request, check_options
 
+    check_options(options, llm.folder.generation)  # what is wrong here is no line's fault
     prepared = []
     for at, text in enumerate(prompts.texts):
         try:
             prepared.append(llm.prepare(Request(prompt=text, options=options)))
-        except PromptError as error:
+        except (PromptError, RequestError) as error:
             if not lines:
                 raise
-            raise PromptError(f"line {prompts.line_of(at)}: {error}") from None
+            raise type(error)(f"line {prompts.line_of(at)}: {error}") from None
     return prepared
 
 

@@ -19,7 +19,9 @@ MaxNewTokens = Annotated[
 Method = Annotated[str, typer.Option("--method", help="diffusion, ar or ar_lookup.")]
 Policy = Annotated[
     str | None,
-    typer.Option("--policy", help="Which tokens a step accepts: threshold, fixed, entropy_bound, joint or prefix."),
+    typer.Option(
+        "--policy", help="Which tokens a step accepts: threshold, fixed, entropy_bound, joint or prefix."
+    ),
 ]
 Threshold = Annotated[
     float | None,
@@ -32,6 +34,10 @@ EntropyBound = Annotated[
 ]
 EditThreshold = Annotated[
     float | None, typer.Option("--edit-threshold", help="Confidence that rewrites a token (joint).")
+]
+MaxPostSteps = Annotated[
+    int | None,
+    typer.Option("--max-post-steps", help="Steps that may go on rewriting a decided block (joint)."),
 ]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", help="Steps that one block may take.")]
 NoResidual = Annotated[bool, typer.Option("--no-residual", help="Leave out the model's residual input.")]
@@ -57,6 +63,7 @@ NAMES = (
     "per_step",
     "entropy_bound",
     "edit_threshold",
+    "max_post_steps",
     "max_steps",
     "temperature",
     "top_k",

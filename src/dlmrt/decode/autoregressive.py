@@ -7,6 +7,7 @@ one forward and keeps exactly what plain decoding would have picked, so both giv
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import torch
@@ -17,11 +18,9 @@ from dlmrt.decode.rng import STREAM_AR
 from dlmrt.decode.sampling import propose
 from dlmrt.decode.state import RowSettings, StepPlan, Tables
 from dlmrt.decode.step import ban
+from dlmrt.lookup import PromptLookup, common_prefix
 from dlmrt.models.transformer import Transformer
-from dlmrt.rows import BlockHook, FinishReason, RowOutput, RowRequest
-
-LONGEST_NGRAM = 3
-LONGEST_DRAFT = 10
+from dlmrt.rows import BlockHook, FinishReason, PhaseSeconds, RowOutput, RowRequest
 
 
 class AutoregressiveRow:
@@ -47,9 +46,11 @@ class AutoregressiveRow:
         """Decode to EOS, the limit or cancellation."""
         tokens, limit = list(self.request.prompt_ids), self.request.max_new_tokens
         prompt_len = len(tokens)
-        picks = self._forward(tokens, 0, 1)
+        lookup = PromptLookup(tokens) if self.request.method == "ar_lookup" else None
+        seconds: list[float] = []  # of each forward, the prefill first
+        picks = self._timed_forward(seconds, tokens, 0, 1)
         draft: list[int] = []
-        forwards = proposed = accepted = 0
+        proposed = accepted = 0
         while True:
             kept = common_prefix(draft, picks)
             new, ended_by_eos = self._until_eos(picks[: kept + 1])
@@ -59,23 +60,32 @@ class AutoregressiveRow:
             reason = self._finish(ended_by_eos, len(tokens) - prompt_len == limit, new, on_block)
             if reason is not None:
                 break
-            if self.request.method == "ar_lookup":
+            if lookup is not None:
+                lookup.extend(new)
                 # One token comes free with every forward, so a draft never needs the last place.
-                longest = min(LONGEST_DRAFT, limit - (len(tokens) - prompt_len) - 1)
-                draft = lookup_draft(tokens, longest)
-            picks = self._forward([tokens[-1], *draft], len(tokens) - 1, 1 + len(draft))
-            forwards += 1
+                draft = lookup.draft(limit - (len(tokens) - prompt_len) - 1)
+            picks = self._timed_forward(seconds, [tokens[-1], *draft], len(tokens) - 1, 1 + len(draft))
         return RowOutput(
             ids=tuple(tokens[prompt_len:]),
             finish_reason=reason,
             ended_by_eos=ended_by_eos,
             prefill_forwards=1,
-            denoise_forwards=forwards,
+            denoise_forwards=len(seconds) - 1,
             commit_forwards=0,
             steps_per_block=(),
             proposed_tokens=proposed,
             accepted_tokens=accepted,
+            seconds=PhaseSeconds(prefill=seconds[0], denoise=sum(seconds[1:]), commit=0.0),
         )
+
+    def _timed_forward(
+        self, seconds: list[float], tokens: Sequence[int], start: int, wanted: int
+    ) -> list[int]:
+        """:meth:`_forward`, which waits for the device; appends how long it took."""
+        started = time.perf_counter()
+        picks = self._forward(tokens, start, wanted)
+        seconds.append(time.perf_counter() - started)
+        return picks
 
     def _forward(self, tokens: Sequence[int], start: int, wanted: int) -> list[int]:
         """Run ``tokens`` from position ``start`` on; what follows each of the last ``wanted`` of them.
@@ -112,26 +122,3 @@ class AutoregressiveRow:
         if full:
             return "length"
         return "cancelled" if cancelled else None
-
-
-def lookup_draft(tokens: Sequence[int], longest: int) -> list[int]:
-    """What followed the last earlier occurrence of the longest suffix n-gram; often nothing.
-
-    longest: at most so many tokens.
-    """
-    if longest < 1:
-        return []
-    for size in range(min(LONGEST_NGRAM, len(tokens) - 1), 0, -1):
-        suffix = list(tokens[-size:])
-        for begin in range(len(tokens) - size - 1, -1, -1):
-            if tokens[begin + size - 1] == suffix[-1] and list(tokens[begin : begin + size]) == suffix:
-                return list(tokens[begin + size : begin + size + longest])
-    return []
-
-
-def common_prefix(draft: Sequence[int], picks: Sequence[int]) -> int:
-    """How many draft tokens, from the front, are what decoding picked."""
-    for place, (drafted, picked) in enumerate(zip(draft, picks, strict=False)):
-        if drafted != picked:
-            return place
-    return len(draft)

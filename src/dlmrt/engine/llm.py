@@ -28,20 +28,21 @@ from dlmrt.errors import PromptError, RequestError
 from dlmrt.models.folder import ModelFolder, open_folder
 from dlmrt.models.registry import resolve
 from dlmrt.rows import Backend, RowOutput, RowRequest, StepHook, StepRecord
+from dlmrt.validate import validate_row
 
 # Rows that one call of a batching backend decodes together.
 BATCH_SIZE = 32
 
 # Called for each committed block; returning True cancels that row.
 EventHook = Callable[[BlockEvent], bool | None]
-Prompts = list[str] | tuple[str, ...]  # not Sequence: a str is one too
-Prompt = str | Prompts | None
+PromptList = list[str] | tuple[str, ...]  # not Sequence: a str is one too
+Prompt = str | PromptList | None
 Ids = Sequence[int] | Sequence[Sequence[int]] | None
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A request that was checked and tokenised: nothing about it can fail any more."""
+    """A request that was checked and tokenised: every backend can decode it."""
 
     row: RowRequest
     stop: tuple[str, ...]
@@ -52,7 +53,7 @@ class LLM:
     """A loaded diffusion language model.
 
     >>> llm = LLM.load()
-    >>> llm.generate("She go to school yesterday .").text
+    >>> llm.generate("Thye cannot move to other  pages .").text
 
     A prompt gives a :class:`Result`, a list of prompts a list in the same order. Everything that can
     be wrong with a request is found before any of it is decoded.
@@ -108,7 +109,7 @@ class LLM:
     @overload
     def generate(
         self,
-        prompt: Prompts,
+        prompt: PromptList,
         *,
         on_block: EventHook | None = ...,
         on_step: StepHook | None = ...,
@@ -164,10 +165,11 @@ class LLM:
         """Answer like :meth:`generate`, block by block; each row's last event carries its result.
 
         Requests are checked at once, not at the first event. Decoding runs in a thread of its own and
-        doesn't wait for the consumer; closing the generator ends it within a block. ``on_step`` is
-        called in that thread.
+        doesn't wait for the consumer; closing the generator ends it for all prompts at the next block
+        that any of them finishes. ``on_step`` is called in that thread.
         """
         requests, _ = _requests(prompt, ids, messages, options)
+        self._batch_size(batch_size)
         return self._stream(self._prepare_all(requests), on_step, batch_size)
 
     def prepare(self, request: Request) -> Prepared:
@@ -179,6 +181,7 @@ class LLM:
         seconds = time.perf_counter() - start
         limit = answer_limit(settings.max_new_tokens, len(ids), defaults.max_new_tokens, config.max_positions)
         row = RowRequest(tuple(ids), limit, settings.decoder, settings.method)
+        validate_row(row, config, defaults.diffusion)
         return Prepared(row, settings.stop, seconds)
 
     def decode(
@@ -199,14 +202,16 @@ class LLM:
         return results
 
     def _prepare_all(self, requests: Sequence[Request]) -> list[Prepared]:
+        if requests:  # they share their options: what is wrong with those is no prompt's fault
+            check_options(requests[0].options, self.folder.generation)
         prepared = []
         for at, request in enumerate(requests):
             try:
                 prepared.append(self.prepare(request))
-            except PromptError as error:
+            except (PromptError, RequestError) as error:
                 if len(requests) == 1:
                     raise
-                raise PromptError(f"prompt {at + 1} of {len(requests)}: {error}") from None
+                raise type(error)(f"prompt {at + 1} of {len(requests)}: {error}") from None
         return prepared
 
     def _encode(self, request: Request) -> list[int]:
@@ -228,7 +233,7 @@ class LLM:
     def _decode_batch(
         self, batch: Sequence[Prepared], first: int, on_block: EventHook | None, on_step: StepHook | None
     ) -> list[Result]:
-        rows = [_Row(first + i, RowText(self.codec.incremental(), p.stop)) for i, p in enumerate(batch)]
+        rows = [_Progress(first + i, RowText(self.codec.incremental(), p.stop)) for i, p in enumerate(batch)]
         start = time.perf_counter()
 
         def block_done(row: int, ids: tuple[int, ...]) -> bool:
@@ -255,7 +260,7 @@ class LLM:
             results.append(result)
         return results
 
-    def _result(self, row: _Row, asked: Prepared, output: RowOutput, end: float) -> Result:
+    def _result(self, row: _Progress, asked: Prepared, output: RowOutput, end: float) -> Result:
         stopped = row.text.stopped
         return Result(
             text=row.text.text,
@@ -274,7 +279,7 @@ class LLM:
             accepted_tokens=output.accepted_tokens,
         )
 
-    def _timings(self, row: _Row, asked: Prepared, output: RowOutput, end: float) -> Timings:
+    def _timings(self, row: _Progress, asked: Prepared, output: RowOutput, end: float) -> Timings:
         parts = output.seconds
         return Timings(
             load=self.load_seconds,
@@ -292,13 +297,16 @@ class LLM:
         events: queue.SimpleQueue[BlockEvent | BaseException | None] = queue.SimpleQueue()
         closed = threading.Event()
 
-        def put(event: BlockEvent) -> bool:
+        def put(event: BlockEvent) -> None:
+            if closed.is_set():
+                raise _Closed  # through the backend: ends every row, and the batches to come
             events.put(event)
-            return closed.is_set()
 
         def work() -> None:
             try:
                 self.decode(prepared, put, on_step, batch_size)
+            except _Closed:
+                pass
             except BaseException as error:  # whatever it is belongs to the consumer
                 events.put(error)
             else:
@@ -316,8 +324,12 @@ class LLM:
             worker.join()
 
 
+class _Closed(Exception):
+    """The consumer of a stream went away; nobody reads what would come."""
+
+
 @dataclass
-class _Row:
+class _Progress:
     """One row while it is decoded: its text so far and when its blocks came."""
 
     index: int
@@ -359,7 +371,7 @@ def _requests(
     return [request], False
 
 
-def _is_list(prompt: Prompt) -> TypeGuard[Prompts]:
+def _is_list(prompt: Prompt) -> TypeGuard[PromptList]:
     return isinstance(prompt, list | tuple)
 
 

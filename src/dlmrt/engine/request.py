@@ -10,13 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, cast, get_args
+from typing import Any, TypedDict, cast
 
 from dlmrt.config import DecoderConfig, GenerationDefaults, from_mapping, to_mapping
 from dlmrt.errors import ConfigError, PromptError, RequestError, nearest
 from dlmrt.rows import FinishReason, Method
+from dlmrt.validate import METHODS, validate_temperature
 
-METHODS: tuple[str, ...] = get_args(Method)
 DECODER_OPTIONS: tuple[str, ...] = tuple(f.name for f in dataclasses.fields(DecoderConfig))
 # The decoder options that autoregressive decoding reads; it has no policy and no residual.
 AR_OPTIONS = frozenset({"temperature", "top_k", "top_p", "seed"})
@@ -156,7 +156,11 @@ class Result:
 
     @property
     def tokens_per_forward(self) -> float:
-        """``decided_tokens / (denoise + commit forwards)``: every forward but the prefill counts."""
+        """``decided_tokens / (denoise + commit forwards)``: every forward but the prefill counts.
+
+        Autoregressive decoding gets its first token from the prefill, so its number lies slightly
+        above 1 (n tokens from n - 1 counted forwards).
+        """
         return self.decided_tokens / max(1, self.forwards.denoise + self.forwards.commit)
 
     @property
@@ -213,6 +217,7 @@ def check_options(options: Mapping[str, Any], defaults: GenerationDefaults) -> S
         raise RequestError(f"decoder is {type(base).__name__}; it must be a DecoderConfig")
     decoder = _decoder(given, defaults.decoder if base is None else base)
     _refuse_unread(given, decoder, method)
+    validate_temperature(decoder.temperature)
     return Settings(decoder, method, check_stops(options.get("stop", ())), options.get("max_new_tokens"))
 
 

@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
 
@@ -65,7 +65,9 @@ class TextCodec:
     def encode_prompt(self, text: str) -> list[int]:
         """Turn a user's text into prompt ids, by the chat template or else the prompt format.
 
-        Raises PromptError: empty, not valid text, or longer than the model was trained on.
+        Raises PromptError: empty, not valid text, longer than the model was trained on, or refused by
+        the chat template. Raises ConfigError: a template that is none. Raises MissingExtraError: it
+        needs jinja2, which is not installed.
         """
         _check_text(text)
         if not text.strip():
@@ -88,7 +90,8 @@ class TextCodec:
         """Turn a conversation into prompt ids; without a chat template only its last user turn counts.
 
         Raises PromptError: a message without ``role`` or ``content`` text, no user message, or a
-        template that refuses the conversation. Raises MissingExtraError: jinja2 is not installed.
+        template that refuses the conversation or fails on it. Raises ConfigError: a template that is
+        none. Raises MissingExtraError: jinja2 is not installed.
         """
         for at, message in enumerate(messages):
             for key in ("role", "content"):
@@ -172,10 +175,10 @@ class TextCodec:
 
     def _render(self, messages: Sequence[Message]) -> str:
         try:
-            from jinja2 import TemplateError
+            from jinja2 import TemplateError, TemplateSyntaxError
             from jinja2.sandbox import ImmutableSandboxedEnvironment
         except ImportError:
-            raise MissingExtraError("this model's chat template", "torch") from None
+            raise MissingExtraError("this model's chat template", "chat") from None
 
         def refuse(message: str) -> None:
             raise TemplateError(message)
@@ -184,20 +187,30 @@ class TextCodec:
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
         environment.globals["raise_exception"] = refuse
-        source = (self._path / TEMPLATE_FILE).read_text(encoding="utf-8")
+        path, names = self._path / TEMPLATE_FILE, self._named_tokens()
         try:
-            return environment.from_string(source).render(
-                messages=messages, add_generation_prompt=True, **self._named_tokens()
-            )
+            template = environment.from_string(_read_utf8(path))
+            return template.render(messages=messages, add_generation_prompt=True, **names)
+        except TemplateSyntaxError as error:
+            raise ConfigError(
+                f"'{path}' is no valid template: line {error.lineno}: {error.message}; correct it"
+            ) from None
         except TemplateError as error:
             raise PromptError(f"the model's chat template refuses this conversation: {error}") from None
+        except ConfigError:
+            raise
+        except Exception as error:  # a template is a program: it may fail in any way
+            raise PromptError(
+                f"the model's chat template '{path}' fails on this conversation: "
+                f"{type(error).__name__}: {error}; correct the template"
+            ) from None
 
     def _named_tokens(self) -> dict[str, str]:
         """Names that templates use: ``eos_token`` from the ids, others from ``tokenizer_config.json``."""
         names: dict[str, str] = {}
         path = self._path / "tokenizer_config.json"
         if path.is_file():
-            for key, value in json.loads(path.read_text(encoding="utf-8")).items():
+            for key, value in _read_object(path).items():
                 text = value.get("content") if isinstance(value, dict) else value
                 if key.endswith("_token") and isinstance(text, str):
                     names[key] = text
@@ -282,6 +295,23 @@ def _open_tokenizer(path: Path, vocab_size: int) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def _read_utf8(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"'{path}' is not UTF-8: {error.reason} at offset {error.start}") from None
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(_read_utf8(path))
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"'{path}' is not valid JSON: {error}; correct it or remove it") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"'{path}' holds a {type(data).__name__}; it must hold an object")
+    return data
 
 
 def _any_of(texts: Iterable[str]) -> re.Pattern[str]:

@@ -13,14 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dlmrt.config import DecoderConfig, DiffusionConfig
+from dlmrt.lookup import PromptLookup, common_prefix
 from dlmrt.reference import rng
 from dlmrt.reference.context import Context
 from dlmrt.reference.model import NumpyModel, softmax
 from dlmrt.reference.sampling import propose
 from dlmrt.rows import BlockHook, FinishReason, PhaseSeconds, RowOutput, RowRequest
-
-LONGEST_NGRAM = 3
-LONGEST_DRAFT = 10
 
 
 def decode_ar(
@@ -34,6 +32,7 @@ def decode_ar(
     """Decode one row with a prompt of at least one token; ``on_block`` hears of every forward."""
     prompt, limit = list(request.prompt_ids), request.max_new_tokens
     ids: list[int] = []
+    lookup = PromptLookup(prompt) if request.method == "ar_lookup" else None
     draft: list[int] = []
     proposed = accepted = 0
     seconds: list[float] = []
@@ -42,7 +41,7 @@ def decode_ar(
         started = time.perf_counter()
         picks = _forward(model, diffusion, request.decoder, context, unread + draft, len(unread) - 1)
         seconds.append(time.perf_counter() - started)
-        kept = _common_prefix(draft, picks)
+        kept = common_prefix(draft, picks)
         context.truncate(context.length - (len(draft) - kept))
         new = picks[: kept + 1]
         eos = next((i for i, token in enumerate(new) if token in diffusion.eos_token_ids), None)
@@ -59,9 +58,10 @@ def decode_ar(
         if reason is not None:
             break
         unread = new[-1:]
-        if request.method == "ar_lookup":
+        if lookup is not None:
+            lookup.extend(new_ids)
             # One token comes free with every forward, so a draft never needs the last place.
-            draft = lookup_draft(prompt + ids, min(LONGEST_DRAFT, limit - len(ids) - 1))
+            draft = lookup.draft(limit - len(ids) - 1)
     return RowOutput(
         ids=tuple(ids),
         finish_reason=reason,
@@ -74,16 +74,6 @@ def decode_ar(
         accepted_tokens=accepted,
         seconds=PhaseSeconds(prefill=seconds[0], denoise=sum(seconds[1:]), commit=0.0),
     )
-
-
-def lookup_draft(tokens: Sequence[int], longest: int) -> list[int]:
-    """What followed the last earlier occurrence of the longest suffix n-gram; often nothing."""
-    for n in range(min(LONGEST_NGRAM, len(tokens) - 1), 0, -1):
-        suffix = tokens[-n:]
-        for begin in range(len(tokens) - n - 1, -1, -1):
-            if tokens[begin : begin + n] == suffix:
-                return list(tokens[begin + n : begin + n + longest])
-    return []
 
 
 def _forward(
@@ -105,7 +95,3 @@ def _forward(
         gumbel_LV = rng.gumbel(decoder.seed, positions_L[first:] + 1, 0, vocab_size, rng.AR_STREAM)
     picks: list[int] = propose(logits_LV, softmax(logits_LV), decoder, gumbel_LV).token_S.tolist()
     return picks
-
-
-def _common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -88,7 +90,7 @@ def test_help(call: Callable[..., tuple[int, str, str]], argv: tuple[str, ...]) 
         (("generate",), "error: missing argument "),
         (("generate", "hi", "ho"), "error: got unexpected extra argument"),
         (("misconfigured",), "error: alpha is 'x'; it must be a number\n"),
-        (("unreadable",), "error: cannot use '/nowhere/at/all': No such file or directory\n"),
+        (("unreadable",), "error: cannot use '/nowhere/at/all': No such file or directory; check the path\n"),
     ],
 )
 def test_errors_are_one_line_and_exit_2(
@@ -98,6 +100,31 @@ def test_errors_are_one_line_and_exit_2(
     assert (code, out) == (2, "")
     assert err.startswith(start)
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.EACCES, "change its permissions or give another path"),
+        (errno.EROFS, "change its permissions or give another path"),
+        (errno.ENOSPC, "free some space or give a path on another disk"),
+        (errno.ENOTDIR, "check the path"),
+    ],
+)
+def test_an_error_of_the_system_says_what_to_do(
+    capsys: pytest.CaptureFixture[str], number: int, remedy: str
+) -> None:
+    def build_failing() -> typer.Typer:
+        raise OSError(number, os.strerror(number), "/some/file")
+
+    assert main([], build=build_failing) == 2
+    assert capsys.readouterr().err == f"error: cannot use '/some/file': {os.strerror(number)}; {remedy}\n"
+
+
+@pytest.mark.parametrize("verb", ["generate", "chat", "doctor"])
+def test_help_of_a_verb_has_examples(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert main([verb, "--help"]) == 0
+    assert f"Examples:\n\n    dlmrt {verb}" in capsys.readouterr().out
 
 
 def test_interrupt_exits_130_quietly(call: Callable[..., tuple[int, str, str]]) -> None:

@@ -102,12 +102,12 @@ def test_score_as_json_on_stdout(outputs: Path, capsys: pytest.CaptureFixture[st
     assert report["untouched_words_changed"]["hits"] == 0
 
 
-def test_score_as_a_table_on_stderr(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_as_a_table_on_stdout(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert data("score", outputs) == 0
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert captured.err == ""
     for text in ("errors gone", "untouched words changed", "gone: typo", "typo.swap", "word error rate:"):
-        assert text in captured.err
+        assert text in captured.out
 
 
 def test_score_needs_outputs(
@@ -132,6 +132,9 @@ def test_peek(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown[1] == f"+ {records[3]['answer']}"
     assert shown[2].startswith("  3: manual")
     assert shown[3] == f"- {records[4]['prompt']}"
+    assert data("peek", outputs, "-n", 2, "--skip", 3, "--json") == 0
+    pairs = json.loads(capsys.readouterr().out)["pairs"]
+    assert pairs == [{"index": i, **records[i]} for i in (3, 4)]
 
 
 @pytest.mark.parametrize(

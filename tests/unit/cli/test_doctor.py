@@ -65,6 +65,16 @@ def test_without_torch_the_reason_is_given(monkeypatch: pytest.MonkeyPatch) -> N
     assert "torch: not installed" in env.render(report)
 
 
+def test_what_could_not_be_read_is_unknown_and_not_uninstalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(env, "_version", lambda package: None)
+    monkeypatch.setattr(env, "cpu", lambda: {"model": "x", "cores": None, "flags": []})
+    lines = env.render(env.environment()).splitlines()
+    assert "  cores: unknown" in lines
+    assert "  flags: none" in lines
+    assert "  jinja2: not installed" in lines
+    assert not [line for line in lines if "not installed" in line and "cores" in line]
+
+
 def test_gpu_driver_with_a_cpu_build_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(env, "nvidia_driver", lambda: "580.1")
     torch = {"version": "2.13.0", "cuda_build": "none (CPU build)", "gpus": []}

@@ -83,6 +83,30 @@ def test_a_bad_line_is_named_before_any_is_answered(dlmrt: Run, folder: str) -> 
     assert re.search(r"line 3: .*41 tokens.*at most 40", outcome.err)
 
 
+def test_a_bad_option_is_no_lines_fault_and_a_bad_fit_is(dlmrt: Run, folder: str) -> None:
+    stdin = b"one\n\n" + b"7" * 30 + b"\n"
+    outcome = dlmrt("generate", "--lines", "-m", folder, "--temperature", "1e-9", stdin=stdin)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: temperature is 1e-09")
+    outcome = dlmrt("generate", "--lines", "-m", folder, "-n", "80", stdin=stdin)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: line 3: max_new_tokens is 80 after a prompt of 32 tokens")
+
+
+def test_b10_post_steps_reach_the_decoder(dlmrt: Run, folder: str, llm: LLM) -> None:
+    options: Any = {"policy": "joint", "threshold": 0.0, "edit_threshold": 0.0, "max_new_tokens": 16}
+    given = ["--policy", "joint", "--threshold", "0", "--edit-threshold", "0", "-n", "16"]
+    seen = set()
+    for steps in (0, 3):
+        outcome = dlmrt("generate", "hello", "-m", folder, "--json", *given, "--max-post-steps", str(steps))
+        found = json.loads(outcome.out)["steps_per_block"]
+        assert found == list(llm.generate("hello", max_post_steps=steps, **options).steps_per_block)
+        seen.add(tuple(found))
+    assert len(seen) == 2
+    outcome = dlmrt("generate", "hello", "-m", folder, "--max-post-steps", "3")
+    assert "max_post_steps has no effect with policy 'threshold'" in outcome.err
+
+
 def test_b10_options_reach_the_decoder(dlmrt: Run, folder: str, llm: LLM) -> None:
     given = ["--policy", "fixed", "--per-step", "3", "--max-steps", "2", "--no-residual"]
     given += [
@@ -123,6 +147,10 @@ def test_b10_options_reach_the_decoder(dlmrt: Run, folder: str, llm: LLM) -> Non
     ("argv", "message"),
     [
         (["hello", "--threshold", "2"], "threshold is 2.0"),
+        (
+            ["hello", "--policy", "prefx"],
+            "entropy_bound, joint, prefix; did you mean 'prefix'",
+        ),
         (["hello", "--per-step", "2"], "per_step has no effect with policy 'threshold'"),
         (["hello", "--method", "ar", "--threshold", "0.5"], "threshold has no effect with method 'ar'"),
         (["hello", "--method", "arr"], "did you mean 'ar'"),

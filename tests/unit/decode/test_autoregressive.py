@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from dlmrt.config import DecoderConfig
-from dlmrt.decode.autoregressive import common_prefix, lookup_draft
 from dlmrt.decode.eager import EagerBackend
 from dlmrt.decode.rng import STREAM_AR, gumbel_noise
 from dlmrt.errors import PromptError, RequestError
@@ -154,26 +153,10 @@ def test_ar_has_no_trajectory() -> None:
         tiny_backend().new_capture([RowRequest((7,), 5, method="ar")])
 
 
-@pytest.mark.parametrize(
-    ("tokens", "longest", "expected"),
-    [
-        ([1, 2, 3, 4, 1, 2, 3], 10, [4, 1, 2, 3]),
-        ([1, 2, 3, 4, 1, 2, 3], 2, [4, 1]),
-        ([9, 3, 7, 2, 3, 8, 2, 3], 10, [8, 2, 3]),  # the longer match wins over the later shorter one
-        ([3, 7, 3, 8, 3], 1, [8]),  # of equal length, the last match
-        ([5, 5, 5], 10, [5]),
-        ([1, 2, 3], 10, []),
-        ([1], 10, []),
-        ([1, 1], 0, []),
-    ],
-)
-def test_lookup_draft(tokens: list[int], longest: int, expected: list[int]) -> None:
-    assert lookup_draft(tokens, longest) == expected
-
-
-@pytest.mark.parametrize(
-    ("draft", "picks", "expected"),
-    [([], [4], 0), ([1, 2], [1, 2, 3], 2), ([1, 9], [1, 2, 3], 1), ([9], [1, 2], 0)],
-)
-def test_common_prefix(draft: list[int], picks: list[int], expected: int) -> None:
-    assert common_prefix(draft, picks) == expected
+@pytest.mark.parametrize("method", ["ar", "ar_lookup"])
+def test_rows_report_the_seconds_of_their_phases(method: str) -> None:
+    (output,) = tiny_backend().generate([RowRequest(prompt(6), 12, method=method)])  # type: ignore[arg-type]
+    assert output.seconds is not None
+    assert output.seconds.prefill > 0
+    assert output.seconds.denoise > 0
+    assert output.seconds.commit == 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,24 @@ def test_a_bad_prompt_of_a_batch_is_named_and_nothing_is_decoded(folder: Path) -
     assert not backend.seen
 
 
+def test_b10_what_no_backend_decodes_is_found_before_any_row_is_decoded(folder: Path) -> None:
+    llm, backend = tiny.scripted(folder, lambda request: tiny.encode("ok"))
+    for call in (llm.generate, llm.stream):
+        with pytest.raises(PromptError, match="prompt 2 of 2: the prompt is empty; method 'ar'"):
+            call(ids=[[40], []], method="ar")
+        with pytest.raises(RequestError, match=r"^temperature is 1e-09; it must be 0 or >="):
+            call(["a", "b"], temperature=1e-9)
+        with pytest.raises(RequestError, match="prompt 2 of 2: max_new_tokens is 90"):
+            call(ids=[[40], [40] * 16], max_new_tokens=90)
+        with pytest.raises(RequestError, match=r"^threshold is 7"):  # an option, and no prompt's fault
+            call(["a", "b"], threshold=7.0)
+    with pytest.raises(RequestError, match="batch_size is 0"):
+        llm.stream("ab", batch_size=0)
+    with pytest.raises(PromptError, match=r"^the prompt is empty"):
+        llm.prepare(Request(ids=(), options={"method": "ar"}))
+    assert not backend.seen
+
+
 @pytest.mark.parametrize("text_length", [1, 6, 7, 8, 40])
 def test_b03_prompt_lengths_around_a_block(llm: LLM, text_length: int) -> None:
     assert llm.generate("7" * text_length, max_new_tokens=2).prompt_tokens % 8 == 0
@@ -189,6 +208,73 @@ def test_b19_closing_the_stream_ends_decoding_within_a_block(folder: Path) -> No
     assert next(stream).text == "7" * 8
     stream.close()
     assert backend.blocks_decoded <= 2
+
+
+PROMPTS = [f"{'7' * (i % 5)}{i}" for i in range(20)]
+
+
+def counted(llm: LLM) -> list[str]:
+    """What goes through the model's backend from now on: a call, or a block."""
+    log: list[str] = []
+    inner = llm.backend.generate
+
+    def generate(requests: Any, *, on_step: Any = None, on_block: Any = None) -> Any:
+        log.append("call")
+
+        def block_done(row: int, ids: tuple[int, ...]) -> Any:
+            log.append("block")
+            time.sleep(0.02)  # leaves the consumer its time
+            return on_block(row, ids)
+
+        return inner(requests, on_step=on_step, on_block=block_done)
+
+    llm.backend.generate = generate  # type: ignore[method-assign]
+    return log
+
+
+@pytest.mark.parametrize(
+    ("backend", "batch_size"), [("numpy", None), ("numpy", 20), ("eager", None), ("eager", 3)]
+)
+@pytest.mark.parametrize("method", ["diffusion", "ar"])
+def test_b19_closing_the_stream_ends_the_decoding_of_all_prompts(
+    folder: Path, backend: str, batch_size: int | None, method: str
+) -> None:
+    if backend == "eager":
+        pytest.importorskip("torch")
+    llm = LLM.load(str(folder), backend=backend)
+    log = counted(llm)
+    stream = llm.stream(PROMPTS, max_new_tokens=40, batch_size=batch_size, method=method)
+    next(stream)
+    stream.close()
+    assert log.count("call") == 1
+    assert 1 <= log.count("block") <= 4
+    seen = list(log)
+    time.sleep(0.05)
+    assert log == seen  # and its thread is gone
+    assert "dlmrt-stream" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize("backend", ["numpy", "eager"])
+def test_b13_a_row_that_leaves_midway_changes_nothing_for_the_others(folder: Path, backend: str) -> None:
+    if backend == "eager":
+        pytest.importorskip("torch")
+    llm = LLM.load(str(folder), backend=backend)
+    options: Any = {"max_new_tokens": 40, "policy": "fixed", "per_step": 3, "temperature": 1.5, "seed": 3}
+    prompts = ["one", "a longer prompt", "three", "four"]
+    alone = [llm.generate(p, **options) for p in prompts]
+    assert len(alone[1].steps_per_block) > 2
+
+    def leave(event: BlockEvent) -> bool:
+        return event.row == 1 and event.block == 1
+
+    together = llm.generate(prompts, on_block=leave, batch_size=4, **options)
+    assert together[1].finish_reason == "cancelled"
+    assert together[1].ids == alone[1].ids[: len(together[1].ids)]
+    assert together[1].steps_per_block == alone[1].steps_per_block[:2]
+    for row in (0, 2, 3):
+        found, expected = together[row], alone[row]
+        assert (found.ids, found.finish_reason) == (expected.ids, expected.finish_reason)
+        assert found.steps_per_block == expected.steps_per_block
 
 
 def test_b07_a_consumer_cancels_a_row_and_keeps_its_text(folder: Path) -> None:

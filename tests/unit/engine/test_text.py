@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from dlmrt.config import PromptFormat
 from dlmrt.engine.text import TextCodec
-from dlmrt.errors import ConfigError, PromptError
+from dlmrt.errors import ConfigError, MissingExtraError, PromptError
 from dlmrt.models.folder import open_folder
 from tests import tiny_folder as tiny
 
@@ -140,6 +141,50 @@ def plain(codec: TextCodec, text: str) -> list[int]:
 def test_a_template_that_refuses_is_a_prompt_error(tmp_path: Path) -> None:
     codec = codec_with(tmp_path / "m", chat_template="{{ raise_exception('roles must alternate') }}")
     with pytest.raises(PromptError, match="roles must alternate"):
+        codec.encode_prompt("hi")
+
+
+def test_a_template_that_is_none_is_reported_with_its_line(tmp_path: Path) -> None:
+    codec = codec_with(tmp_path / "m", chat_template="hello\n{% for m in %}\n")
+    with pytest.raises(ConfigError, match=r"chat_template\.jinja' is no valid template: line 2: "):
+        codec.encode_prompt("hi")
+
+
+@pytest.mark.parametrize(
+    ("template", "kind"),
+    [
+        ("{{ 1 // 0 }}", "ZeroDivisionError"),
+        ("{{ messages[0] + 1 }}", "TypeError"),
+        ("{% include 'other' %}", "TypeError"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "RecursionError"),
+        ("{{ range(999999999) }}", "OverflowError"),
+    ],
+)
+def test_whatever_fails_in_a_template_is_a_prompt_error(tmp_path: Path, template: str, kind: str) -> None:
+    codec = codec_with(tmp_path / "m", chat_template=template)
+    with pytest.raises(PromptError, match=rf"chat template '.*' fails on this conversation: {kind}: "):
+        codec.encode_prompt("hi")
+
+
+def test_broken_files_beside_a_template_are_named(tmp_path: Path) -> None:
+    codec = codec_with(tmp_path / "m", chat_template=CHATML)
+    path = tmp_path / "m" / "tokenizer_config.json"
+    for text in ("{", "[]"):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=r"tokenizer_config\.json"):
+            codec.encode_prompt("hi")
+    path.unlink()
+    (tmp_path / "m" / "chat_template.jinja").write_bytes(b"ab\xff")
+    with pytest.raises(ConfigError, match=r"chat_template\.jinja' is not UTF-8: .* offset 2"):
+        codec.encode_prompt("hi")
+
+
+def test_a_template_without_jinja2_names_its_own_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codec = codec_with(tmp_path / "m", chat_template=CHATML)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dlmrt\[chat\]'"):
         codec.encode_prompt("hi")
 
 

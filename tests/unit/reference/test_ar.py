@@ -9,7 +9,6 @@ import pytest
 
 from dlmrt.config import CleanAttention, DecoderConfig
 from dlmrt.reference import NumpyBackend, rng
-from dlmrt.reference.ar import lookup_draft
 from dlmrt.rows import Method, RowRequest
 from tests.helpers import FIRST_TEXT_ID, VOCAB, random_weights, tiny_config, tiny_diffusion
 
@@ -94,21 +93,3 @@ def test_every_forward_is_heard_and_can_cancel(method: Method) -> None:
     [cancelled] = backend().generate([asked], on_block=lambda *_: True)
     assert cancelled.finish_reason == "cancelled"
     assert cancelled.ids == heard[0]
-
-
-@pytest.mark.parametrize(
-    ("tokens", "longest", "draft"),
-    [
-        ([1, 2, 3, 9, 1, 2, 3], 10, [9, 1, 2, 3]),  # a trigram
-        ([1, 2, 3, 9, 1, 2, 3], 2, [9, 1]),
-        ([1, 2, 3, 9, 1, 2, 3], 0, []),
-        ([5, 2, 3, 8, 1, 2, 3, 9, 2, 3], 10, [9, 2, 3]),  # a bigram: the later match
-        ([7, 3, 8, 2, 3, 9, 4, 3], 10, [9, 4, 3]),  # one token: the later match
-        ([1, 2, 3, 7, 2, 3, 8, 1, 2, 3], 10, [7, 2, 3, 8, 1, 2, 3]),  # longest first, although older
-        ([4, 4, 4, 4], 10, [4]),  # the match may overlap the suffix
-        ([1, 2, 3], 10, []),
-        ([1], 10, []),
-    ],
-)
-def test_lookup_draft(tokens: list[int], longest: int, draft: list[int]) -> None:
-    assert lookup_draft(tokens, longest) == draft
