@@ -1,6 +1,6 @@
 """Accuracy and speed of a repair model on a held-out set, all decoders in one run.
 
-    python benchmarks/repair.py data/repair/test.jsonl --model runs/first-light/final --out result.json
+    python benchmarks/repair.py data/repair/test.jsonl --model runs/first-light-3/final --out result.json
 
 Every sentence is decoded by each method before the next one, so that a change of the machine's
 speed meets all methods alike. The result names its command, commit, data hash and environment.
@@ -13,7 +13,6 @@ import hashlib
 import itertools
 import json
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,9 +20,11 @@ from typing import Any
 
 from dlmrt import LLM
 from dlmrt.bench.env import environment
+from dlmrt.config import POLICIES
 from dlmrt.datasets.records import iterate_records
 from dlmrt.datasets.score import judge, summarise
 from dlmrt.engine.request import Result
+from dlmrt.provenance import source_commit
 
 METHODS = ("diffusion", "ar", "ar_lookup")
 
@@ -35,11 +36,14 @@ def main() -> None:
     parser.add_argument("--model", default=None)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--policy", nargs="+", default=[None], choices=POLICIES, help="default: the model's")
     parser.add_argument("--thresholds", nargs="+", type=float, default=[None], help="diffusion only")
     parser.add_argument("--no-residual", action="store_true", help="diffusion without the residual input")
     parser.add_argument("--limit", type=int, default=None)
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
+    if args.out is not None:
+        check_writable(parser, args.out)
 
     llm = LLM.load(args.model, backend=args.backend)
     fields = {"prompt": str, "answer": str, "errors": list}
@@ -55,7 +59,7 @@ def main() -> None:
             print(f"{index + 1}/{len(items)}", file=sys.stderr)
     report = {
         "command": " ".join(["python", *sys.argv]),
-        "commit": commit(),
+        "commit": source_commit(Path(__file__)),
         "started": started,
         "data": {"file": str(args.data), "sha256": hashlib.sha256(args.data.read_bytes()).hexdigest()},
         "model": {"name": args.model or "embedded", "weights_sha256": weights_hash(llm.folder.path)},
@@ -77,12 +81,28 @@ def build_arms(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
         if method != "diffusion":
             arms[method] = {"method": method}
             continue
-        for threshold in args.thresholds:
-            options: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
-            if args.no_residual:
-                options["residual"] = False
-            arms["diffusion" if threshold is None else f"diffusion@{threshold}"] = options
+        for policy, threshold in itertools.product(args.policy, args.thresholds):
+            given = {
+                "policy": policy,
+                "threshold": threshold,
+                "residual": False if args.no_residual else None,
+            }
+            name = policy or "diffusion"
+            name += "-no-residual" if args.no_residual else ""
+            name += "" if threshold is None else f"@{threshold}"
+            arms[name] = {key: value for key, value in given.items() if value is not None}
     return arms
+
+
+def check_writable(parser: argparse.ArgumentParser, path: Path) -> None:
+    """Fail now, not after hours, when the report can't be written; a report that is there stays."""
+    is_new = not path.exists()
+    try:
+        path.open("a", encoding="utf-8").close()
+    except OSError as error:
+        parser.error(f"--out {path} cannot be written: {error.strerror}")
+    if is_new:
+        path.unlink()
 
 
 def summary(items: list[dict[str, Any]], results: list[Result]) -> dict[str, Any]:
@@ -137,15 +157,6 @@ def brief(arm: dict[str, Any]) -> dict[str, Any]:
 def weights_hash(folder: Path) -> dict[str, str]:
     """sha256 of each weight file of a model folder."""
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(folder.glob("*.safetensors"))}
-
-
-def commit() -> str:
-    """The checked-out commit, with ``+`` when tracked files differ from it."""
-    here = Path(__file__).parent
-    run = ["git", "-C", str(here)]
-    head = subprocess.run([*run, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
-    dirty = subprocess.run([*run, "diff", "--quiet", "HEAD"], capture_output=True).returncode != 0
-    return head + ("+" if dirty else "")
 
 
 if __name__ == "__main__":

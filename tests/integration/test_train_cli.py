@@ -181,7 +181,12 @@ def test_printed_configuration_is_complete_and_reads_back(
     [
         (["--set", "optim.lrr=1"], "error: unknown option 'optim.lrr'; did you mean 'lr'?"),
         (["--set", "data.train=[absent.jsonl]"], "error: cannot read the data file absent.jsonl"),
-        (["--set", "optim.by=minutes", "--max-minutes", "0"], "error: max_minutes"),
+        (["--max-minutes", "0"], "error: --max-minutes is 0; it must be > 0"),
+        (["--max-minutes", "-1"], "error: --max-minutes is -1; it must be > 0"),
+        (["--max-minutes", "nan"], "error: --max-minutes is nan"),
+        (["--resume", "--dry-run"], "error: --dry-run and --resume cannot be used together"),
+        (["--resume", "--print-config"], "error: --print-config and --resume cannot be"),
+        (["--print-config", "--dry-run"], "error: --print-config and --dry-run cannot be"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -192,6 +197,27 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert last.startswith(message)
 
 
+def test_json_tells_outcome_step_path_and_dev_metrics(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert main(["train", "sft", str(config), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    dev = report.pop("dev")
+    assert report == {"outcome": "finished", "step": 12, "path": str(run / "final")}
+    assert dev["step"] == 12 and dev["diffusion"] > 0
+    limit = ["--max-minutes", "1e-9", "--set", f"out={tmp_path / 'short'}"]
+    assert main(["train", "sft", str(config), "--json", *limit]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == {"outcome": "time", "step": 0, "path": None, "dev": None}
+
+
+@pytest.mark.parametrize("verb", ["sft", "tokenizer", "export"])
+def test_help_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", verb, "--help"]) == 0
+    assert f"  dlmrt train {verb} " in capsys.readouterr().out.partition("Example")[2]
+
+
 def test_a_used_folder_names_the_remedy(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "sft", str(config)]) == 0
     assert main(["train", "sft", str(config)]) == 2
@@ -200,13 +226,16 @@ def test_a_used_folder_names_the_remedy(config: Path, capsys: pytest.CaptureFixt
 
 def test_tokenizer_and_export(config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "made" / "tokenizer.json"
-    assert main(["train", "tokenizer", str(config), "--out", str(file)]) == 0
+    assert main(["train", "tokenizer", str(config), "--out", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"path": str(file), "bytes": file.stat().st_size}
     assert main(["train", "sft", str(config)]) == 0
     out = tmp_path / "served"
     card = tmp_path / "card.md"
     card.write_text("# Shouts\n")
     arguments = ["--storage", "int8", "--card", str(card), "--set", "decoder.threshold=0.5"]
-    assert main(["train", "export", str(tmp_path / "run"), "--out", str(out), *arguments]) == 0
+    assert main(["train", "export", str(tmp_path / "run"), "--out", str(out), *arguments, "--json"]) == 0
+    size = sum(p.stat().st_size for p in out.iterdir())
+    assert json.loads(capsys.readouterr().out) == {"path": str(out), "bytes": size}
     assert (out / "tokenizer.json").read_text() == file.read_text()
     assert json.loads((out / "generation_config.json").read_text())["decoder"]["threshold"] == 0.5
     assert {p.name for p in out.iterdir()} >= {"config.json", "model.safetensors", "README.md"}

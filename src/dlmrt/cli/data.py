@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,8 +36,8 @@ Example:
 """
 SCORE_HELP = """Score outputs of the text repair task: errors gone by type, correct words changed.
 
-FILE is a test.jsonl whose records got a field "output". The report goes to stderr as tables, or to
-stdout with --json. Shares come with 95 % Wilson intervals.
+FILE is a test.jsonl whose records got a field "output". The report is a table, or JSON with --json.
+Shares come with 95 % Wilson intervals.
 
 \b
 Example:
@@ -144,6 +145,7 @@ TOTALS = {
 
 
 def _print_report(report: Mapping[str, Any]) -> None:
+    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=f"text repair, {report['items']:,} items")
@@ -154,7 +156,7 @@ def _print_report(report: Mapping[str, Any]) -> None:
     table.add_section()
     for kind, share in report["errors_gone_by_type"].items():
         table.add_row(f"  {kind}" if "." in kind else f"gone: {kind}", *_cells(share))
-    console = stderr_console()
+    console = Console(highlight=False)
     console.print(table)
     before, after = report["word_error_rate_before"], report["word_error_rate_after"]
     console.print(f"word error rate: {before:.2%} before, {after:.2%} after")
@@ -172,29 +174,32 @@ def peek(
     file: RecordFile,
     number: Annotated[int, typer.Option("-n", "--number", help="Pairs to show.")] = 5,
     skip: Annotated[int, typer.Option("--skip", help="Pairs to pass over first.")] = 0,
+    as_json: JsonFlag = False,
 ) -> None:
     """Show pairs of FILE."""
     if number < 1 or skip < 0:
         raise RequestError(f"--number is {number} and --skip {skip}; allowed are --number >= 1, --skip >= 0")
-    from rich.console import Console
-
     from dlmrt.datasets.records import iterate_records
 
+    records = iterate_records(file, {"prompt": str, "answer": str})
+    pairs = dict(itertools.islice(enumerate(records), skip, skip + number))
+    if not pairs:
+        raise DataError(f"'{file}' has no pair after the first {skip}; give a smaller --skip")
+    if as_json:
+        print_json({"pairs": [{"index": index, **record} for index, record in pairs.items()]})
+    else:
+        _print_pairs(pairs)
+
+
+def _print_pairs(pairs: Mapping[int, Mapping[str, Any]]) -> None:
+    from rich.console import Console
+
     console = Console(highlight=False, soft_wrap=True)
-    shown = 0
-    for index, record in enumerate(iterate_records(file, {"prompt": str, "answer": str})):
-        if index < skip:
-            continue
-        if shown == number:
-            break
-        shown += 1
-        prompt, clean = _marked(record["prompt"], record["answer"])
-        console.print(prompt)
-        console.print(clean)
+    for index, record in pairs.items():
+        for line in _marked(record["prompt"], record["answer"]):
+            console.print(line)
         kinds = ", ".join(str(error.get("type")) for error in record.get("errors") or [])
         console.print(f"  {index}: {record.get('doc', '')} {kinds}".rstrip(), style="dim", markup=False)
-    if not shown:
-        raise DataError(f"'{file}' has no pair after the first {skip}; give a smaller --skip")
 
 
 def _marked(prompt: str, clean: str) -> tuple[Text, Text]:

@@ -96,6 +96,8 @@ def generate(
     lines = lines or sentences
     wanted = Wanted(lines, stream, as_json, stats, show_steps, trace, output)
     wanted.check(method)
+    if batch_size is not None and not lines:
+        raise RequestError("--batch-size is for several prompts; add --lines or --sentences, or drop it")
     options = opt.given(ctx.params)
     with ExitStack() as files:
         target = files.enter_context(OutputFile(output, "--output")) if output else None
@@ -162,7 +164,8 @@ def _prepare(llm: LLM, prompts: Prompts, options: dict[str, Any], lines: bool) -
             prepared.append(llm.prepare(Request(prompt=text, options=options)))
         except (PromptError, RequestError) as error:
             if not lines:
-                raise
+                hint = " (--sentences cuts it)" if "at most" in str(error) else ""
+                raise type(error)(f"{error}{hint}") from None
             raise type(error)(f"line {prompts.line_of(at)}: {error}") from None
     return prepared
 

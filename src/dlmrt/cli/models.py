@@ -110,14 +110,19 @@ def _details(folder: ModelFolder, is_default: bool, *, check: bool) -> dict[str,
 
     stored = describe_weights(folder)
     generation = folder.generation
+    # A count: all of them were read, and fit. Misfits are an error, as is a tokenizer that doesn't.
+    checked = len(read_weights(folder)) if check else None
+    if check:
+        from dlmrt.engine.text import TextCodec
+
+        TextCodec(folder)
     return {
         **_summary(folder, is_default),
         "weights": {
             "files": [file.name for file in stored.files],
             "stored_as": list(stored.dtypes),
             "size_bytes": stored.nbytes,
-            # A count: all of them were read, and fit. Misfits are an error.
-            "checked_tensors": len(read_weights(folder)) if check else None,
+            "checked_tensors": checked,
         },
         "has_tokenizer": (folder.path / "tokenizer.json").is_file(),
         "has_chat_template": (folder.path / "chat_template.jinja").is_file(),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 REPLACEMENT = "\ufffd"  # what a decoder shows for bytes that are no character (yet)
 TEMPLATE_FILE = "chat_template.jinja"
+_HUGE = 1 << 16  # bytes of text from which its length is checked before it is tokenised
 
 
 class TextCodec:
@@ -41,6 +42,7 @@ class TextCodec:
         self._format = defaults.prompt
         self._block_size = diffusion.block_size
         self._vocab_size = folder.config.vocab_size
+        self._max_positions = folder.config.max_positions
         self._tokenizer = _open_tokenizer(folder.path / "tokenizer.json", self._vocab_size)
         self._lock = threading.Lock()  # encoding switches a flag of the tokenizer
         self._eos_ids = diffusion.eos_token_ids
@@ -74,17 +76,31 @@ class TextCodec:
             raise PromptError("the prompt is empty; give the text that the model should work on")
         if self.has_chat_template:
             return self._encode_chat([{"role": "user", "content": text}])
-        ids = self._encode(text)
         allowed = self._format.max_text_tokens
+        self._refuse_huge(text, allowed)
+        ids = self._encode(text)
         if allowed is not None and len(ids) > allowed:
             raise PromptError(
                 f"the text is {len(ids)} tokens and this model takes at most {allowed}; "
-                "shorten it or split it (on the command line: --sentences or --lines)"
+                "shorten it, or give it a sentence or a line at a time"
             )
         prompt = [*self._prefix, *ids, *self._suffix]
         if self._format.align:
             prompt += self._pad * (-len(prompt) % self._block_size)
         return prompt
+
+    def _refuse_huge(self, text: str, allowed: int | None) -> None:
+        """Refuse at once a text that can't fit whatever its tokens are: tokenising it takes long."""
+        size = len(text.encode())
+        if size < _HUGE:
+            return
+        limit = self._max_positions if allowed is None else allowed
+        least = size // max(len(token.encode()) for token in self._tokenizer.get_vocab())
+        if least > limit:
+            raise PromptError(
+                f"the text is at least {least} tokens and this model takes at most {limit}; "
+                "shorten it, or give it a sentence or a line at a time"
+            )
 
     def encode_messages(self, messages: Sequence[Message]) -> list[int]:
         """Turn a conversation into prompt ids; without a chat template only its last user turn counts.

@@ -322,7 +322,7 @@ def _check_target(target: Path, overwrite: bool) -> None:
         return
     if target.exists():
         if not overwrite:
-            raise ConfigError(f"{target} exists already; choose another place, or allow overwriting it")
+            raise ConfigError(f"{target} exists already; choose another place or remove it first")
         if not (target / CONFIG_FILE).is_file():
             raise ConfigError(f"{target} is no model folder, so it is not overwritten; choose another place")
 

@@ -155,7 +155,7 @@ def _no_weights(path: Path) -> str:
     pickled = sorted(p.name for p in path.glob("*") if p.suffix in _PICKLED)
     if pickled:
         text += f"; {pickled[0]} is not read, since a pickle can run code: convert it to safetensors"
-    elif shards := sorted(path.glob("*.safetensors")):
+    elif shards := sorted(p for p in path.glob("*.safetensors") if p.is_file()):
         text += f"; {shards[0].name} is there, but no index: copy {INDEX_FILE} as well"
     return text
 

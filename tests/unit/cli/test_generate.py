@@ -158,6 +158,7 @@ def test_b10_options_reach_the_decoder(dlmrt: Run, folder: str, llm: LLM) -> Non
         (["hello", "--backend", "nunpy"], "did you mean 'numpy'"),
         (["hello", "--treshold", "1"], "--threshold"),
         (["hello", "--stream", "--json"], "--stream and --json"),
+        (["hello", "--batch-size", "4"], "--batch-size is for several prompts"),
         (["hello", "--stream", "--lines"], "--stream and --lines"),
         (["hello", "--method", "ar", "--show-steps"], "--show-steps"),
         (["hello", "--file", "x"], "give one"),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import typer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from dlmrt.cli import models as verb
 from dlmrt.cli.app import bare_app, main
@@ -39,9 +41,10 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "assets"
     config = tiny_config()
+    words = Tokenizer(WordLevel({f"w{i}": i for i in range(config.vocab_size)}, unk_token="w5"))
     save_folder(
         folder / "tiny", config, GenerationDefaults(diffusion=tiny_diffusion()), random_weights(config),
-        tokenizer_json="{}", storage="int8", extra_files={"README.md": "# tiny\n\nRepairs text.\n"},
+        tokenizer_json=words.to_str(), storage="int8", extra_files={"README.md": "# tiny\n\nRepairs text.\n"},
     )  # fmt: skip
     monkeypatch.setattr(registry, "assets_folder", lambda: folder)
     return folder
@@ -114,6 +117,14 @@ def test_check_finds_what_showing_does_not_look_at(call: Call, assets: Path) -> 
     assert err.startswith("error: ")
     assert "11 missing (model.layers.2.input_layernorm.weight" in err
     assert err.count("\n") == 1
+
+
+def test_check_reads_the_tokenizer_too(call: Call, assets: Path) -> None:
+    (assets / "tiny" / "tokenizer.json").unlink()
+    assert call("models", "show", "tiny")[0] == 0
+    code, out, err = call("models", "show", "tiny", "--check")
+    assert (code, out) == (2, "")
+    assert "tokenizer.json" in err and err.count("\n") == 1
 
 
 def test_a_truncated_file_is_one_line(call: Call, assets: Path) -> None:

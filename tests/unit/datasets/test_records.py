@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -46,5 +48,34 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read"):
         list(iterate_records(tmp_path, FIELDS))
     (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match="not UTF-8"):
+    with pytest.raises(DataError, match=r"a\.jsonl:1: not UTF-8"):
         list(iterate_records(tmp_path / "a.jsonl", FIELDS))
+    (tmp_path / "a.jsonl").write_bytes(b'{"prompt": "a", "answer": "b"}\n\n{"prompt": "\xff"}\n')
+    with pytest.raises(DataError, match=r"a\.jsonl:3: not UTF-8"):
+        list(iterate_records(tmp_path / "a.jsonl", FIELDS))
+
+
+def test_a_compressed_file_is_read_and_damage_is_named_by_line(tmp_path: Path) -> None:
+    lines = [json.dumps({"prompt": f"{i * 7919 % 1000}", "answer": "é"}) for i in range(2000)]
+    whole = gzip.compress(("\n".join(lines) + "\n").encode())
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(whole)
+    assert [json.dumps(record) for record in iterate_records(path, FIELDS)] == lines
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz:\d+: the gzip data is damaged or cut short"):
+        list(iterate_records(path, FIELDS))
+    path.write_bytes(whole[:10] + b"\xff" * 40 + whole[50:])  # behind the header: no valid block
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz:\d+: the gzip data is damaged"):
+        list(iterate_records(path, FIELDS))
+    path.write_bytes(b"plain text")
+    with pytest.raises(DataError, match=r"a\.jsonl\.gz:1: the gzip data is damaged"):
+        list(iterate_records(path, FIELDS))
+
+
+def test_half_a_surrogate_pair_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"prompt": "a", "answer": "b"}\n{"prompt": "ab\\ud83d", "answer": "b"}\n')
+    with pytest.raises(DataError, match=r"a\.jsonl:2: 'prompt' holds the lone surrogate U\+D83D at char"):
+        list(iterate_records(path, FIELDS))
+    path.write_text('{"prompt": "\\ud83d\\ude00", "answer": "b"}\n')
+    assert next(iterate_records(path, FIELDS))["prompt"] == "\U0001f600"

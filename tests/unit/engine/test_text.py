@@ -64,6 +64,17 @@ def test_b03_a_long_text_is_refused_with_both_numbers(codec: TextCodec) -> None:
         codec.encode_prompt("7" * 41)
 
 
+def test_b03_a_huge_text_is_refused_without_tokenising_it(
+    codec: TextCodec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: TextCodec, text: str) -> list[int]:
+        raise AssertionError("it was tokenised")
+
+    monkeypatch.setattr(TextCodec, "_encode", fail)
+    with pytest.raises(PromptError, match=r"at least \d+ tokens.*at most 40"):
+        codec.encode_prompt("a" * 50_000_000)
+
+
 @pytest.mark.parametrize("text", ["a\udcffb", b"bytes", 5, None])
 def test_what_is_no_text_is_refused(codec: TextCodec, text: Any) -> None:
     with pytest.raises(PromptError):
