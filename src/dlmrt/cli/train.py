@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import dataclasses
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dlmrt.cli.common import JsonFlag, answer, note, print_json
-from dlmrt.errors import ConfigError, MissingExtraError
+from dlmrt.errors import MissingExtraError, RequestError
 
 if TYPE_CHECKING:
     from dlmrt.train.config import TrainConfig
@@ -20,13 +21,37 @@ Overrides = Annotated[
 ]
 EXIT_CODES = {"finished": 0, "time": 0, "SIGINT": 130, "SIGTERM": 143}
 
+SFT_HELP = """Train on prompt/answer pairs, as the YAML file CONFIG describes (docs/training.md).
+
+Exit codes: 0 done or out of time, 130 or 143 stopped by SIGINT or SIGTERM with a checkpoint. With --json
+the outcome, the last step, the folder of the model and the last dev metrics go to stdout at the end.
+
+\b
+Examples:
+  dlmrt train sft examples/configs/quick.yaml --dry-run
+  dlmrt train sft examples/configs/quick.yaml --set optim.lr=1e-3 --max-minutes 50
+  dlmrt train sft examples/configs/quick.yaml --resume --json
+"""
+TOKENIZER_HELP = """Train the tokenizer that CONFIG describes and write it to a file.
+
+\b
+Example:
+  dlmrt train tokenizer examples/configs/quick.yaml --out tokenizer.json
+"""
+EXPORT_HELP = """Write the model folder that is served: weights, tokenizer, generation defaults, card.
+
+\b
+Example:
+  dlmrt train export runs/quick --storage int8 --card card.md --out models/quick
+"""
+
 
 def register(app: typer.Typer) -> None:
     """Add the verbs ``train sft``, ``train tokenizer`` and ``train export`` to ``app``."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    group.command("sft")(sft)
-    group.command("tokenizer")(tokenizer)
-    group.command("export")(export)
+    group.command("sft", help=SFT_HELP)(sft)
+    group.command("tokenizer", help=TOKENIZER_HELP)(tokenizer)
+    group.command("export", help=EXPORT_HELP)(export)
     app.add_typer(group, name="train", help="Train a model, train a tokenizer, export a run.")
 
 
@@ -36,7 +61,11 @@ def sft(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
     max_minutes: Annotated[
         float | None,
-        typer.Option("--max-minutes", help="Save and stop after so many minutes of training."),
+        typer.Option(
+            "--max-minutes",
+            help="Save and stop after so many minutes: of this session when optim.by is steps, of the "
+            "whole run (it replaces max_minutes, where the schedule ends) when it is minutes.",
+        ),
     ] = None,
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print the full configuration and exit.")
@@ -46,11 +75,12 @@ def sft(
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Train on prompt/answer pairs. Exit codes: 0 done or out of time, 130/143 stopped by a signal."""
+    """Train, or say what would be trained."""
+    _check_flags(max_minutes, {"--print-config": print_config, "--dry-run": dry_run, "--resume": resume})
     settings = _load(config, overrides)
     session = max_minutes
     if max_minutes is not None and settings.optim.by == "minutes":
-        settings, session = _with_minutes(settings, max_minutes), None
+        settings, session = dataclasses.replace(settings, max_minutes=max_minutes), None
     if print_config:
         from dlmrt.train.config import dump_config
 
@@ -72,16 +102,45 @@ def sft(
             outcome, f"stopped ({outcome}); go on with --resume"
         )
     )
+    if as_json:
+        print_json(_result(Path(settings.out), outcome))
     if EXIT_CODES[outcome]:
         raise typer.Exit(EXIT_CODES[outcome])
+
+
+def _check_flags(max_minutes: float | None, flags: dict[str, bool]) -> None:
+    """Raise RequestError for a time that is none, and for two flags of which one would be ignored."""
+    if max_minutes is not None and not (max_minutes > 0 and math.isfinite(max_minutes)):
+        raise RequestError(f"--max-minutes is {max_minutes:g}; it must be > 0 and finite")
+    given = [name for name, is_given in flags.items() if is_given]
+    if len(given) > 1:
+        raise RequestError(f"{given[0]} and {given[1]} cannot be used together; give one of them")
+
+
+def _result(out: Path, outcome: str) -> dict[str, Any]:
+    """What ``--json`` prints at the end; ``path`` and ``dev`` are null where there is none."""
+    from dlmrt.train.checkpoint import list_checkpoints, read_state
+    from dlmrt.train.metrics import read_metrics
+
+    checkpoints = list_checkpoints(out / "checkpoints")
+    newest = checkpoints[-1] if checkpoints else None
+    path = out / "final" if outcome == "finished" else newest
+    dev = [record for record in read_metrics(out / "metrics.jsonl") if record["kind"] == "dev"]
+    return {
+        "outcome": outcome,
+        "step": 0 if newest is None else read_state(newest).step,
+        "path": None if path is None else str(path),
+        "dev": dev[-1] if dev else None,
+    }
 
 
 def tokenizer(
     config: ConfigFile,
     out: Annotated[Path, typer.Option("--out", help="File to write.")],
     overrides: Overrides = [],  # noqa: B006
+    as_json: JsonFlag = False,
 ) -> None:
-    """Train the tokenizer that CONFIG describes and write it to a file."""
+    """Train it and write it."""
     settings = _load(config, overrides)
     from dlmrt.train.metrics import SilentReporter
     from dlmrt.train.prepare import make_tokenizer
@@ -89,7 +148,7 @@ def tokenizer(
     text, _ = make_tokenizer(settings, SilentReporter())
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
-    note(f"wrote {out}")
+    _report_file(out, out.stat().st_size, as_json)
 
 
 def export(
@@ -101,14 +160,22 @@ def export(
         list[str],
         typer.Option("--set", metavar="KEY=VALUE", help="Change a default: decoder.threshold=0.9."),
     ] = [],  # noqa: B006
+    as_json: JsonFlag = False,
 ) -> None:
-    """Write the model folder that is served: weights, tokenizer, generation defaults, card."""
+    """Write the folder."""
     _require_torch()
     from dlmrt.train.export import export_model
 
     path = export_model(run, out, storage=storage, card=card, overrides=overrides)
     size = sum(p.stat().st_size for p in path.iterdir() if p.is_file())
-    note(f"wrote {path} ({size / 1e6:.1f} MB)")
+    _report_file(path, size, as_json)
+
+
+def _report_file(path: Path, size: int, as_json: bool) -> None:
+    if as_json:
+        print_json({"path": str(path), "bytes": size})
+    else:
+        note(f"wrote {path} ({size / 1e6:.1f} MB)")
 
 
 def _load(path: Path, overrides: list[str]) -> TrainConfig:
@@ -126,14 +193,6 @@ def _require_torch() -> None:
         raise MissingExtraError("dlmrt train", "train") from None
 
 
-def _with_minutes(settings: Any, minutes: float) -> Any:
-    import dataclasses
-
-    if minutes <= 0:
-        raise ConfigError(f"--max-minutes is {minutes}; it must be > 0")
-    return dataclasses.replace(settings, max_minutes=minutes)
-
-
 def _dry_run(settings: TrainConfig, as_json: bool) -> None:
     from dlmrt.train.config import dump_config
     from dlmrt.train.metrics import ConsoleReporter
@@ -149,21 +208,3 @@ def _dry_run(settings: TrainConfig, as_json: bool) -> None:
         if isinstance(value, dict):
             value = ", ".join(f"{k} {v}" for k, v in value.items())
         answer(f"{name}: {value}")
-
-
-def main() -> int:
-    """Run the training verbs alone: ``python -m dlmrt.cli.train sft CONFIG``."""
-    from dlmrt.cli.app import run
-    from dlmrt.errors import DlmrtError
-
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    register(app)
-    try:
-        return run(app, ["train", *sys.argv[1:]])
-    except DlmrtError as error:
-        note(f"error: {error}")
-        return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

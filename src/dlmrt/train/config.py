@@ -36,7 +36,8 @@ class ModelSection:
 
     Unset fields take :class:`dlmrt.config.ModelConfig`'s defaults. ``vocab_size`` unset: the
     tokenizer's size. With ``start``, only ``residual``, ``clean_attention`` and ``max_positions``
-    may be given; a residual pathway that the start model lacks is added, freshly initialised.
+    may be given; a residual pathway that the start model lacks is added, freshly initialised. The
+    run's block size, noise and mask token must be those of the start model.
     """
 
     start: str | None = None
@@ -126,7 +127,6 @@ class DataSection:
 
     train: tuple[str, ...]
     dev: tuple[str, ...] = ()
-    format: Literal["jsonl"] = "jsonl"
     prompt_field: str = "prompt"
     answer_field: str = "answer"
     limit: int | None = None
@@ -253,10 +253,18 @@ class TrainConfig:
             "both path and train",
             "one of them",
         )
+        check(
+            self.objective.attention != "flex" or self.device.startswith("cuda"),
+            "objective.attention",
+            self.objective.attention,
+            f"'dense' on device {self.device!r} ('flex' needs a CUDA device, such as device=cuda)",
+        )
 
 
-# Options that may change when a run is resumed: they alter how long, how often, how fast, and what
-# is reported, never what a step computes from its state.
+# Options that may change when a run is resumed. A new max_steps or max_minutes moves the end of the
+# schedule, so the rates of the steps to come differ from those of a run planned so from the start.
+# Other threads or another device round differently, so steps are no longer equal bit for bit. The
+# rest alters what is reported and kept, never what a step computes.
 RESUMABLE = (
     *("max_steps", "max_minutes", "log_every", "eval_every", "save_every", "keep_last", "tensorboard"),
     *("out", "threads", "device", "decoder", "max_new_tokens"),

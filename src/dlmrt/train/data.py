@@ -7,10 +7,11 @@ up to the block edge: at serving those canvas positions exist too, and nothing s
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
+import zipfile
+import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 
 from dlmrt.config import DiffusionConfig, PromptFormat
+from dlmrt.datasets.records import iterate_records
 from dlmrt.errors import ConfigError, DataError
 from dlmrt.train.config import DataSection
 from dlmrt.train.objective import PackedBatch
@@ -32,25 +34,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 8192  # samples handed to the tokenizer at once: bounds its memory
 _CACHE_VERSION = 1
-
-
-def encode_sample(
-    tokenizer: Tokenizer,
-    prompt_format: PromptFormat,
-    block_size: int,
-    pad_id: int | None,
-    prompt: str,
-    answer: str,
-    eos_id: int,
-) -> tuple[list[int], list[int]]:
-    """Ids of one sample: (prompt as serving encodes it, answer with its EOS).
-
-    Special tokens spelt inside a text are text. ``prompt_format.align`` fills the prompt with
-    ``pad_id`` to whole blocks.
-    """
-    frame = _Frame.build(tokenizer, prompt_format, block_size, pad_id)
-    prompt_ids = frame.wrap(tokenizer.encode(prompt, add_special_tokens=False).ids)
-    return prompt_ids, [*tokenizer.encode(answer, add_special_tokens=False).ids, eos_id]
 
 
 @dataclass(frozen=True)
@@ -101,41 +84,15 @@ class EncodedSet:
 
 def read_samples(paths: Sequence[str], section: DataSection, limit: int | None) -> Iterator[tuple[str, str]]:
     """Yield (prompt, answer) of every line, files in order; DataError names file and line."""
-    left = limit
+    fields, left = {section.prompt_field: str, section.answer_field: str}, limit
     for name in paths:
-        path = Path(name)
-        opener: Any = gzip.open if path.suffix == ".gz" else open
-        try:
-            with opener(path, "rt", encoding="utf-8") as lines:
-                for number, line in enumerate(lines, 1):
-                    if left == 0:
-                        return
-                    if line.strip():
-                        yield _parse(line, section, f"{path}:{number}")
-                        left = None if left is None else left - 1
-        except FileNotFoundError:
-            raise DataError(
-                f"data file {path} does not exist (looked in {Path.cwd()}); "
-                "give its path in data.train or data.dev"
-            ) from None
-        except (UnicodeDecodeError, gzip.BadGzipFile) as error:
-            raise DataError(f"{path} is not UTF-8 JSONL: {error}") from None
-
-
-def _parse(line: str, section: DataSection, where: str) -> tuple[str, str]:
-    try:
-        record = json.loads(line)
-        prompt, answer = record[section.prompt_field], record[section.answer_field]
-    except json.JSONDecodeError as error:
-        raise DataError(f"{where} is not JSON: {error.msg}; every line must hold one object") from None
-    except (KeyError, TypeError):
-        raise DataError(
-            f"{where} lacks '{section.prompt_field}' or '{section.answer_field}'; "
-            "every line must be an object with both"
-        ) from None
-    if not isinstance(prompt, str) or not isinstance(answer, str):
-        raise DataError(f"{where}: '{section.prompt_field}' and '{section.answer_field}' must be strings")
-    return prompt, answer
+        if left == 0:
+            return
+        for record in iterate_records(Path(name), fields):
+            yield record[section.prompt_field], record[section.answer_field]
+            left = None if left is None else left - 1
+            if left == 0:
+                return
 
 
 def hash_files(paths: Sequence[str]) -> dict[str, str]:
@@ -161,7 +118,8 @@ def encode_files(
 ) -> EncodedSet:
     """Encode whole files, through a cache keyed by their content and everything that shapes ids.
 
-    hashes: the files with the hash of each (:func:`hash_files`).
+    hashes: the files with the hash of each (:func:`hash_files`). A cache that cannot be read is
+    written anew.
     """
     key = {
         "version": _CACHE_VERSION,
@@ -174,11 +132,8 @@ def encode_files(
     }
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:24]
     file = None if cache is None else cache / f"data-{digest}.npz"
-    if file is not None and file.exists():
-        with np.load(file, allow_pickle=False) as saved:
-            return EncodedSet(
-                saved["ids"], saved["starts"], saved["prompt"], saved["answer"], int(saved["dropped"])
-            )
+    if file is not None and (cached := _read_cache(file)) is not None:
+        return cached
     encoded = _encode(read_samples(list(hashes), section, limit), tokenizer, prompt_format, diffusion)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -194,6 +149,16 @@ def encode_files(
             )
         aside.replace(file)
     return encoded
+
+
+def _read_cache(file: Path) -> EncodedSet | None:
+    """The encoded set in ``file``; ``None`` when there is none, or a damaged one."""
+    try:
+        with open(file, "rb") as stream, np.load(stream, allow_pickle=False) as saved:
+            columns = (saved["ids"], saved["starts"], saved["prompt"], saved["answer"])
+            return EncodedSet(*columns, int(saved["dropped"]))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
 
 
 def _encode(
@@ -284,6 +249,8 @@ class PackedSet:
         self._members = [np.flatnonzero(bucket_N == b) for b in range(len(plan.row_lengths))]
         self.too_long = int((bucket_N == len(plan.row_lengths)).sum())
         self.used = len(data) - self.too_long
+        if len(data) == 0:
+            raise DataError("the data files hold no samples; give JSONL with one object a line")
         if self.used == 0:
             raise DataError(
                 f"none of {len(data)} samples fits a row of {plan.row_lengths[-1]} positions "

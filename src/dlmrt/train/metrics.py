@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,10 @@ from dlmrt.errors import MissingExtraError
 
 
 class Window:
-    """Weighted means of the metrics since the last log line; its sums are part of a checkpoint."""
+    """Weighted means of the metrics since the last log line; its sums are part of a checkpoint.
+
+    Values that are not finite are left out of the means: one bad step must not hide the others.
+    """
 
     def __init__(self, sums: dict[str, float] | None = None) -> None:
         self.sums = dict(sums or {})
@@ -20,13 +24,14 @@ class Window:
     def add(self, values: dict[str, float], weight: float = 1.0) -> None:
         """Add one observation of each value; a value may be absent from some observations."""
         for name, value in values.items():
-            self.sums[name] = self.sums.get(name, 0.0) + value * weight
-            self.sums[f"{name}#"] = self.sums.get(f"{name}#", 0.0) + weight
+            finite = math.isfinite(value)
+            self.sums[name] = self.sums.get(name, 0.0) + (value * weight if finite else 0.0)
+            self.sums[f"{name}#"] = self.sums.get(f"{name}#", 0.0) + (weight if finite else 0.0)
 
     def flush(self) -> dict[str, float]:
-        """The means, in order of names; the window is empty afterwards."""
+        """The means, in order of names (NaN: no finite value); the window is empty afterwards."""
         names = sorted(n for n in self.sums if not n.endswith("#"))
-        means = {n: self.sums[n] / self.sums[f"{n}#"] for n in names if self.sums[f"{n}#"]}
+        means = {n: self.sums[n] / self.sums[f"{n}#"] if self.sums[f"{n}#"] else math.nan for n in names}
         self.sums = {}
         return means
 
@@ -45,8 +50,9 @@ class MetricsLog:
         self._board: Any = _open_board(path.parent / "tensorboard", step) if tensorboard else None
 
     def write(self, kind: str, step: int, values: dict[str, Any]) -> None:
-        """Append one line and flush it."""
-        self._file.write(json.dumps({"kind": kind, "step": step, **values}) + "\n")
+        """Append one line and flush it; a number that is not finite is written as null."""
+        values = finite_or_none(values)
+        self._file.write(json.dumps({"kind": kind, "step": step, **values}, allow_nan=False) + "\n")
         self._file.flush()
         if self._board is not None:
             for name, value in values.items():
@@ -58,6 +64,11 @@ class MetricsLog:
         self._file.close()
         if self._board is not None:
             self._board.close()
+
+
+def finite_or_none(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with None for each number that is not finite, since JSON has no NaN."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -3,8 +3,9 @@
 A packed batch of clean samples becomes ``[x_0 ; x_t copies]`` under the staircase mask
 (``train/mask.py``; block diffusion as in BD3-LM, arXiv 2503.09573). Noisy copies hold only the
 blocks that have answer tokens. Three losses share the forward: cross-entropy at noised answer
-positions, an optional autoregressive loss on the clean stream, and the same cross-entropy with the
-residual input warm-started from a first, gradient-free pass.
+positions (with uniform noise at all answer positions of a copy: the model can't tell noise from
+decided tokens, so it answers for both), an optional autoregressive loss on the clean stream, and the
+same cross-entropy with the residual input warm-started from a first, gradient-free pass.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ class ObjectiveConfig:
     copies: noisy copies a clean stream carries. complementary: copy 2k+1 noises exactly the answer
     positions that copy 2k leaves clean. full_noise: share of blocks noised completely (the state
     every block starts from). suffix_noise: share of blocks whose noised positions are the last
-    ones (decoders decide roughly from left to right, so serving meets such states often). The
-    partner copy of a full or suffix block draws its own noise. t_min, t_max: range of the noise
-    level elsewhere. ar_weight: weight of the next-token loss on the clean stream.
+    ones (decoders decide roughly from left to right, so serving meets such states often). Together
+    at most 1. With ``complementary`` the two are shares of the blocks that draw their own noise: all
+    blocks of even copies, and of odd ones the partners of full and suffix blocks. t_min, t_max: range
+    of the noise level elsewhere. ar_weight: weight of the next-token loss on the clean stream.
     residual_probability: share of steps whose noisy copies carry the residual of a first pass.
     attention: ``dense`` (SDPA, any device) or ``flex`` (GPU).
     """
@@ -59,6 +61,11 @@ class ObjectiveConfig:
         for name in ("full_noise", "suffix_noise", "residual_probability"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"objective.{name} is {getattr(self, name)}; it must be in [0, 1]")
+        if self.full_noise + self.suffix_noise > 1:
+            raise ConfigError(
+                f"objective.full_noise and objective.suffix_noise are {self.full_noise} and "
+                f"{self.suffix_noise}; they are shares of the same blocks, so their sum must be at most 1"
+            )
         if self.ar_weight < 0:
             raise ConfigError(f"objective.ar_weight is {self.ar_weight}; it must be >= 0")
 
@@ -82,7 +89,8 @@ class PackedBatch(NamedTuple):
 class NoisyStream(NamedTuple):
     """The noisy copies of a batch, each tensor [B, M] (sample -1 = padding).
 
-    tokens: the canvas; targets: clean tokens; open: noised positions; scored: open answer positions.
+    tokens: the canvas; targets: clean tokens; open: noised positions; scored: the answer positions
+    with a loss (the open ones, or with uniform noise all of them).
     """
 
     tokens_BM: Tensor
@@ -161,7 +169,8 @@ def noisy_stream(
         noise_BM = _noise_ids(tokens_BM, diffusion, vocab_size, generator)
         canvas_BM = torch.where(open_BM, noise_BM, tokens_BM)
         copy_BM = torch.full_like(tokens_BM, copy + 1)
-        parts.append((canvas_BM, tokens_BM, sample_BM, position_BM, block_BM, copy_BM, open_BM, noised_BM))
+        scored_BM = answer_BM if diffusion.noise == "uniform" else noised_BM
+        parts.append((canvas_BM, tokens_BM, sample_BM, position_BM, block_BM, copy_BM, open_BM, scored_BM))
     canvas, targets, sample, position, block, copies, opened, scored = (
         torch.cat(columns, dim=1) for columns in zip(*parts, strict=True)
     )
@@ -187,8 +196,9 @@ def _noise_ids(
     if diffusion.noise == "mask":
         assert diffusion.mask_token_id is not None
         return torch.full_like(tokens_BM, diffusion.mask_token_id)
-    banned = set(diffusion.banned_ids)
-    allowed = torch.tensor([i for i in range(vocab_size) if i not in banned], device=tokens_BM.device)
+    may = torch.ones(vocab_size, dtype=torch.bool, device=tokens_BM.device)
+    may[list(diffusion.banned_ids)] = False
+    allowed = may.nonzero()[:, 0]
     draw = torch.randint(len(allowed), tokens_BM.shape, generator=generator, device=tokens_BM.device)
     return allowed[draw]
 
@@ -200,12 +210,11 @@ def compute_loss(
     diffusion: DiffusionConfig,
     *,
     generator: torch.Generator,
-    step: int,
 ) -> LossOutput:
-    """One batch's loss. ``generator`` supplies all noise; ``step`` only names the step in the log.
+    """One batch's loss. ``generator`` supplies all noise.
 
-    The diffusion loss is a mean over the ``weight`` scored tokens, so micro-batches accumulate
-    exactly: add up ``total * weight`` and divide by the summed weight.
+    The diffusion loss is a mean over the ``weight`` scored tokens (0 without any), so micro-batches
+    accumulate exactly: add up ``total * weight`` and divide by the summed weight.
     """
     stream = noisy_stream(batch, config, diffusion, model.config.vocab_size, generator)
     clean_block = batch.positions_BL // diffusion.block_size
@@ -226,10 +235,10 @@ def compute_loss(
     ce = F.cross_entropy(logits, targets, reduction="sum")
     weight = stream.scored_BM.sum().clamp(min=1).to(torch.float32)
     mean = ce / weight
-    parts = {"diffusion": mean.detach(), "accuracy": (logits.argmax(-1) == targets).float().mean().detach()}
+    parts = {"diffusion": mean.detach(), "accuracy": (logits.argmax(-1) == targets).sum() / weight}
     total = mean
     if config.ar_weight > 0:
-        ar = _ar_loss(model, batch, clean, hidden[:, :length])
+        ar = _ar_loss(model, batch, clean, hidden[:, :length], config.attention)
         total = total + config.ar_weight * ar
         parts["ar"] = ar.detach()
     parts["total"] = total.detach()
@@ -264,6 +273,10 @@ def _first_pass(
     top_k = model.config.residual.top_k or model.config.vocab_size
     hidden = model(tokens, layout.position_BL, attend, None)[:, length:][stream.open_BM]
     probs, ids = _ban(model.logits(hidden), diffusion).softmax(-1).topk(top_k, dim=-1)
+    if torch.is_autocast_enabled(tokens.device.type):
+        # Weights cast here were cast without a graph. Some torch versions keep such casts for the
+        # forward that follows (pytorch #112583, #158232), whose weights then get no gradient.
+        torch.clear_autocast_cache()
     if top_k == model.config.vocab_size:  # the adapter expects ids in order when all are kept
         ids, order = ids.sort(dim=-1)
         probs = probs.gather(-1, order)
@@ -275,11 +288,14 @@ def _first_pass(
     return ResidualInput(full_ids, full_probs)
 
 
-def _ar_loss(model: Transformer, batch: PackedBatch, clean: Layout, hidden_BLD: Tensor) -> Tensor:
+def _ar_loss(
+    model: Transformer, batch: PackedBatch, clean: Layout, hidden_BLD: Tensor, attention: str
+) -> Tensor:
     """Mean next-token loss over answer tokens; a second, causal forward when clean is block-causal."""
     if model.config.clean_attention != "causal":
-        attend = DenseAttend(dense_mask(clean, "causal"))
+        attend = _attend(clean, "causal", attention)
         hidden_BLD = model(batch.tokens_BL, batch.positions_BL, attend, None)
     predicts = batch.answer_BL[:, 1:] & (batch.sample_BL[:, 1:] == batch.sample_BL[:, :-1])
     logits = model.logits(hidden_BLD[:, :-1][predicts])
-    return F.cross_entropy(logits, batch.tokens_BL[:, 1:][predicts])
+    ce = F.cross_entropy(logits, batch.tokens_BL[:, 1:][predicts], reduction="sum")
+    return ce / predicts.sum().clamp(min=1)

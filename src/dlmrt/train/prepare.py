@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 import dlmrt
-from dlmrt.config import GenerationDefaults, ModelConfig
+from dlmrt.config import DiffusionConfig, GenerationDefaults, ModelConfig, to_mapping
 from dlmrt.errors import ConfigError
 from dlmrt.models.transformer import Transformer
+from dlmrt.provenance import source_commit
 from dlmrt.train.config import TrainConfig
 from dlmrt.train.data import PackedSet, RowPlan, encode_files, hash_files, read_samples
 from dlmrt.train.metrics import Reporter
@@ -49,7 +49,10 @@ class Prepared:
 
 
 def prepare(config: TrainConfig, reporter: Reporter) -> Prepared:
-    """Train or read the tokenizer, encode the data (cached under ``out``), resolve the model."""
+    """Train or read the tokenizer, encode the data (cached under ``out``), resolve the model.
+
+    Raises ConfigError or DataError for whatever does not fit together.
+    """
     _check_device(config.device)
     start = _open_start(config)
     hashes = hash_files((*config.data.train, *config.data.dev))
@@ -67,6 +70,8 @@ def prepare(config: TrainConfig, reporter: Reporter) -> Prepared:
             f"({model_config.max_positions})"
         )
     diffusion = diffusion_config(tokenizer, config.diffusion, model_config.vocab_size)
+    if start is not None:
+        _check_start(config, diffusion, start, reporter)
     generation = GenerationDefaults(diffusion, config.prompt, config.decoder, config.max_new_tokens)
     lengths = tuple(sorted({*config.row_buckets, config.row_length}))
     plan = RowPlan(diffusion.block_size, lengths, config.batch_rows)
@@ -158,6 +163,26 @@ def _open_start(config: TrainConfig) -> ModelFolder | None:
     return open_folder(resolve(config.model.start))
 
 
+def _check_start(
+    config: TrainConfig, diffusion: DiffusionConfig, start: ModelFolder, reporter: Reporter
+) -> None:
+    """Refuse another block grid, noise or mask than the start model learned; tell of another prompt."""
+    old = start.generation
+    for name in ("block_size", "noise", "mask_token_id"):
+        mine, theirs = getattr(diffusion, name), getattr(old.diffusion, name)
+        if mine != theirs:
+            option = "mask_token" if name == "mask_token_id" else name
+            raise ConfigError(
+                f"diffusion.{option} gives {name} {mine!r}, but the start model {start.path} was trained "
+                f"with {theirs!r}; set diffusion.{option} to what it had"
+            )
+    if config.prompt != old.prompt:
+        reporter.note(
+            f"the prompt format differs from that of the start model {start.path} "
+            f"({to_mapping(old.prompt)}); the new model serves the one given here"
+        )
+
+
 def _files_to_keep(start: ModelFolder | None) -> dict[str, str]:
     """The start model's files that its successor needs too."""
     if start is None:
@@ -234,19 +259,7 @@ def provenance(prepared: Prepared) -> dict[str, Any]:
         "dlmrt": dlmrt.__version__,
         "torch": torch.__version__,
         "python": sys.version.split()[0],
-        "commit": _commit(),
+        "commit": source_commit(),
         "threads": torch.get_num_threads(),
         "data": list(prepared.data_hashes),
     }
-
-
-def _commit() -> str | None:
-    """The commit of the checkout that this file belongs to; ``None`` for an installed package."""
-    file = Path(__file__)
-    for arguments in (["ls-files", "--error-unmatch", file.name], ["rev-parse", "HEAD"]):
-        try:
-            command = ["git", "-C", str(file.parent), *arguments]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
-        except (OSError, subprocess.SubprocessError):
-            return None
-    return done.stdout.strip()

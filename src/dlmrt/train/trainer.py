@@ -43,7 +43,12 @@ _TRAIN, _DEV = 0, 1  # streams of random numbers
 
 
 class Trainer:
-    """One run in one process: build it, call :meth:`run`."""
+    """One run in one process: build it, call :meth:`run`.
+
+    Building it resumes: where ``out`` holds a checkpoint of this run, the newest one is loaded, and
+    ConfigError or DataError is raised when configuration, tokenizer or training files do not fit it.
+    :func:`train` is the way in that asks first (``resume``).
+    """
 
     def __init__(
         self, prepared: Prepared, reporter: Reporter | None = None, *, session_minutes: float | None = None
@@ -113,7 +118,6 @@ class Trainer:
                 self.config.objective,
                 self.prepared.generation.diffusion,
                 generator=generator,
-                step=self.state.step,
             )
 
     def _generator(self, stream: int, step: int, micro: int) -> torch.Generator:
@@ -262,7 +266,14 @@ class Trainer:
         if not found:
             return
         state = ckpt.read_state(found[-1])
-        changed = differences(from_mapping(TrainConfig, state.config), self.config)
+        try:
+            saved = from_mapping(TrainConfig, state.config)
+        except ConfigError as error:
+            raise ConfigError(
+                f"cannot resume {self.out}: another version of dlmrt wrote it ({error}); "
+                "use that version or train into another out folder"
+            ) from None
+        changed = differences(saved, self.config)
         if changed:
             raise ConfigError(
                 f"cannot resume {self.out}: {', '.join(changed)} differ from the saved run; "
@@ -279,8 +290,14 @@ class Trainer:
         ckpt.load_tensors(found[-1], self.optimizer, self.model, self.ema)
         if self.ema is not None:
             self.ema.updates = state.ema_updates
-        self.state = state
         self.reporter.note(f"resuming from step {state.step}")
+        for name, consequence in (("threads", "round"), ("torch", "round"), ("commit", "compute")):
+            before, now = state.provenance.get(name), self.state.provenance[name]
+            if before != now:
+                self.reporter.note(
+                    f"{name} was {before} and is {now}: steps may {consequence} differently from now on"
+                )
+        self.state = state
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
@@ -339,6 +356,33 @@ def claim_out(config: TrainConfig, *, resume: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep other trainings out of the folder; the lock ends with the process, however it ends."""
+    with open(out / "run.lock", "a", encoding="utf-8") as file:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(
+                f"another training is writing to {out}; wait for it, stop it, "
+                "or choose another folder with --set out=FOLDER"
+            ) from None
+        yield
+
+
+def _refuse_past_end(config: TrainConfig) -> None:
+    steps = [ckpt.step_of(path) for path in ckpt.list_checkpoints(Path(config.out) / "checkpoints")]
+    if steps and config.max_steps is not None and steps[-1] > config.max_steps:
+        raise ConfigError(
+            f"{config.out} is at step {steps[-1]}, past max_steps={config.max_steps}; raise it to go on"
+        )
+
+
 def train(
     config: TrainConfig,
     reporter: Reporter | None = None,
@@ -349,6 +393,8 @@ def train(
     """Run a configuration into its ``out`` folder: prepare, train, evaluate, export."""
     reporter = reporter or SilentReporter()
     claim_out(config, resume=resume)
-    trainer = Trainer(prepare(config, reporter), reporter, session_minutes=session_minutes)
-    (trainer.out / "config.yaml").write_text(dump_config(config), encoding="utf-8")
-    return trainer.run()
+    with locked(Path(config.out)):
+        _refuse_past_end(config)
+        trainer = Trainer(prepare(config, reporter), reporter, session_minutes=session_minutes)
+        (trainer.out / "config.yaml").write_text(dump_config(config), encoding="utf-8")
+        return trainer.run()

@@ -9,8 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from safetensors import SafetensorError  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+
 from dlmrt.config import DiffusionConfig, GenerationDefaults, ModelConfig, ResidualConfig  # noqa: E402
-from dlmrt.errors import WeightsError  # noqa: E402
+from dlmrt.errors import DlmrtError, WeightsError  # noqa: E402
 from dlmrt.models.folder import open_folder  # noqa: E402
 from dlmrt.models.transformer import Transformer  # noqa: E402
 from dlmrt.train import checkpoint as ckpt  # noqa: E402
@@ -98,9 +101,76 @@ def test_a_failed_write_keeps_the_previous_checkpoint(tmp_path: Path) -> None:
         raise OSError("disk full")
 
     state = ckpt.TrainerState(step=2)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(DlmrtError, match=r"step-00000002 \(disk full\); free some space .*--resume"):
         ckpt.save_checkpoint(tmp_path, state, setup.optimizer, setup.model, None, fail, 1)
     assert [p.name for p in ckpt.list_checkpoints(tmp_path)] == ["step-00000001"]
+
+
+@pytest.mark.parametrize("error", [SafetensorError("disk full"), OSError(28, "disk full")])
+def test_a_full_disk_is_one_error_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    setup = Setup("adamw", 0, steps=1)
+    setup.save(tmp_path, 1)
+
+    def full(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ckpt, "save_file", full)
+    with pytest.raises(DlmrtError, match="cannot write the checkpoint .*disk full.*--resume"):
+        setup.save(tmp_path, 2)
+    monkeypatch.undo()
+    setup.save(tmp_path, 3)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000001", "step-00000003"]
+
+
+@pytest.mark.parametrize("file", [ckpt.STATE_FILE, "model.safetensors"])
+def test_a_kill_while_an_old_checkpoint_is_removed_leaves_no_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    """Whichever file went first, the rest neither counts as a checkpoint nor stays for ever."""
+    setup = Setup("adamw", 0, steps=1)
+    for step in (1, 2):
+        setup.save(tmp_path, step)
+
+    class Killed(BaseException):
+        pass
+
+    def half(folder: Path) -> None:
+        (folder / file).unlink()
+        raise Killed
+
+    monkeypatch.setattr(ckpt.shutil, "rmtree", half)
+    with pytest.raises(Killed):
+        setup.save(tmp_path, 3)
+    monkeypatch.undo()
+    assert [p.name for p in ckpt.list_checkpoints(tmp_path)] == ["step-00000002", "step-00000003"]
+    setup.save(tmp_path, 4)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000003", "step-00000004"]
+
+
+@pytest.mark.parametrize("kind", ["adamw", "muon"])
+@pytest.mark.parametrize("what", ["one key", "a whole parameter", "the main weights", "ema"])
+def test_missing_tensors_are_named(tmp_path: Path, kind: str, what: str) -> None:
+    setup = Setup(kind, 0, steps=1)
+    path = setup.save(tmp_path, 1)
+    file, name = path / ckpt.TENSOR_FILE, "model.layers.0.mlp.up_proj.weight"
+    tensors = load_file(file)
+    own = [key for key in tensors if key.endswith(f"/{name}") and not key.startswith("ema/")]
+    main = [key for key in tensors if "/residual." not in key and not key.startswith("ema/")]
+    gone = {"one key": own[:1], "a whole parameter": own, "the main weights": main, "ema": [f"ema/{name}"]}
+    save_file({key: value for key, value in tensors.items() if key not in gone[what]}, file)
+    with pytest.raises(WeightsError, match=r"incomplete: trainer\.safetensors lacks .*remove the folder"):
+        ckpt.load_tensors(path, setup.optimizer, setup.model, setup.ema)
+
+
+def test_a_residual_that_no_step_used_has_no_entries(tmp_path: Path) -> None:
+    first, second = Setup("adamw", 0, steps=0), Setup("adamw", 1, steps=0)
+    for name, weight in first.model.named_parameters():
+        weight.grad = None if name.startswith("residual.") else torch.ones_like(weight)
+    first.optimizer.step()
+    ckpt.load_tensors(first.save(tmp_path, 1), second.optimizer, second.model, second.ema)
+    assert len(second.optimizer.state) == len([n for n, _ in first.model.named_parameters() if n[0] != "r"])
 
 
 def test_damage_is_reported_with_the_way_out(tmp_path: Path) -> None:

@@ -84,6 +84,8 @@ def test_a_malformed_override_is_named(item: str) -> None:
         ("tokenizer.path=x.json", "both path and train"),
         ("seed=-1", r"seed is -1"),
         ("ema=1.0", r"in \[0, 1\)"),
+        ("objective.attention=flex", "objective.attention is 'flex'; it must be 'dense' on device 'cpu'"),
+        ("data.format=jsonl", "unknown option 'data.format'"),
         ("precision=float16", "one of float32, bfloat16"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 from pathlib import Path
@@ -24,7 +25,6 @@ from dlmrt.train.data import (  # noqa: E402
     PackedSet,
     RowPlan,
     encode_files,
-    encode_sample,
     hash_files,
     pack,
     read_samples,
@@ -67,22 +67,32 @@ def packed(lengths: list[tuple[int, int]], rows: tuple[int, ...] = (16,), batch:
 LENGTHS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=1, max_size=20)
 
 
-def test_a_sample_is_prefix_text_suffix_filled_to_blocks_then_answer_and_eos() -> None:
-    prompt, answer = encode_sample(TOKENIZER, FRAMED, S, PAD, "ab", "c", EOS)
+def encode_one(tmp_path: Path, form: PromptFormat, prompt: str, answer: str) -> tuple[list[int], list[int]]:
+    encoded = encode(write(tmp_path / "one.jsonl", [(prompt, answer)]), form)
+    ids = encoded.ids.tolist()
+    return ids[: encoded.prompt_N[0]], ids[encoded.prompt_N[0] :]
+
+
+def test_a_sample_is_prefix_text_suffix_filled_to_blocks_then_answer_and_eos(tmp_path: Path) -> None:
     a, b, c = (TOKENIZER.token_to_id(x) for x in "abc")
     fix, sep = (TOKENIZER.token_to_id(x) for x in ("<|fix|>", "<|sep|>"))
-    assert prompt == [fix, a, b, sep] and answer == [c, EOS]
-    assert encode_sample(TOKENIZER, FRAMED, S, PAD, "a", "", EOS) == ([fix, a, sep, PAD], [EOS])
-    assert encode_sample(TOKENIZER, PromptFormat(), S, None, "a", "c", EOS) == ([a], [c, EOS])
+    assert encode_one(tmp_path, FRAMED, "ab", "c") == ([fix, a, b, sep], [c, EOS])
+    assert encode_one(tmp_path, FRAMED, "a", "") == ([fix, a, sep, PAD], [EOS])
+    assert encode_one(tmp_path, PromptFormat(), "a", "c") == ([a], [c, EOS])
+
+
+def test_aligned_prompts_need_a_pad_token(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", PAIRS)
+    unpadded = dataclasses.replace(DIFFUSION, pad_token_id=None)
     with pytest.raises(ConfigError, match="no pad token"):
-        encode_sample(TOKENIZER, FRAMED, S, None, "a", "c", EOS)
+        encode_files(hash_files([file]), DataSection((file,)), None, TOKENIZER, FRAMED, unpadded, None)
 
 
 def test_files_are_encoded_as_single_samples_are(tmp_path: Path) -> None:
     encoded = encode(write(tmp_path / "a.jsonl", PAIRS))
     for i, (prompt, answer) in enumerate(PAIRS):
         start, middle = encoded.starts_N[i], encoded.starts_N[i] + encoded.prompt_N[i]
-        expected = encode_sample(TOKENIZER, FRAMED, S, PAD, prompt, answer, EOS)
+        expected = encode_one(tmp_path, FRAMED, prompt, answer)
         assert encoded.ids[start:middle].tolist() == expected[0]
         assert encoded.ids[middle : middle + encoded.answer_N[i]].tolist() == expected[1]
     assert encoded.ids.dtype == np.uint16
@@ -103,6 +113,28 @@ def test_the_cache_is_used_until_anything_that_shapes_ids_changes(tmp_path: Path
     assert len(encode(file, cache=cache)) == 2 and len(list(cache.iterdir())) == 3
 
 
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "no zip", "other columns"])
+def test_a_damaged_cache_is_written_anew(tmp_path: Path, damage: str) -> None:
+    file, cache = write(tmp_path / "a.jsonl", PAIRS), tmp_path / "cache"
+    first = encode(file, cache=cache)
+    (saved,) = cache.iterdir()
+    whole = saved.read_bytes()
+    middle = whole.index(first.ids.tobytes())
+    content = {
+        "cut": whole[:-40],
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
+        "empty": b"",
+        "no zip": b"{}",
+    }
+    if damage in content:
+        saved.write_bytes(content[damage])
+    else:
+        np.savez(saved, ids=first.ids)
+    again = encode(file, cache=cache)
+    assert np.array_equal(first.ids, again.ids) and np.array_equal(first.answer_N, again.answer_N)
+    assert len(saved.read_bytes()) == len(whole)
+
+
 def test_lines_are_read_in_order_also_compressed_and_limited(tmp_path: Path) -> None:
     section, plain = DataSection(train=()), write(tmp_path / "a.jsonl", PAIRS)
     small = tmp_path / "b.jsonl.gz"
@@ -115,10 +147,11 @@ def test_lines_are_read_in_order_also_compressed_and_limited(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "a.jsonl:3 is not JSON"),
-        ('{"prompt": "x"}', "a.jsonl:3 lacks 'prompt' or 'answer'"),
-        ("[1]", "a.jsonl:3 lacks"),
-        ('{"prompt": "x", "answer": 3}', "a.jsonl:3: .* must be strings"),
+        ("{", "a.jsonl:3: not JSON"),
+        ('{"prompt": "x"}', "a.jsonl:3: no field 'answer'"),
+        ("[1]", "a.jsonl:3: a list"),
+        ('{"prompt": "x", "answer": 3}', "a.jsonl:3: 'answer' is a int"),
+        ('{"prompt": "x", "answer": "\\ud800"}', "a.jsonl:3: 'answer' holds the lone surrogate"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -129,7 +162,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
 
 
 def test_missing_and_binary_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent\.jsonl does not exist"):
+    with pytest.raises(DataError, match=r"absent\.jsonl': it does not exist"):
         list(read_samples([str(tmp_path / "absent.jsonl")], DataSection(train=()), None))
     (tmp_path / "b.jsonl").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="not UTF-8"):
@@ -244,7 +277,7 @@ def loss_of(net: Transformer, batch: PackedBatch, config: ObjectiveConfig = FULL
 
     diffusion = DiffusionConfig(S, "mask", MASK, (EOS,), PAD, (PAD, MASK))
     generator = torch.Generator().manual_seed(1)
-    out = compute_loss(net, batch, config, diffusion, generator=generator, step=0)
+    out = compute_loss(net, batch, config, diffusion, generator=generator)
     return float(out.total.detach()), float(out.weight)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,20 @@ def test_window_means_are_weighted_and_may_miss_values() -> None:
     resumed = Window(json.loads(json.dumps(window.sums)))  # as a checkpoint keeps it
     assert window.flush() == {"ar": 5.0, "loss": 3.0}
     assert resumed.flush() == {"ar": 5.0, "loss": 3.0} and resumed.flush() == {}
+
+
+def test_values_that_are_not_finite_spoil_no_mean_and_are_written_as_null(tmp_path: Path) -> None:
+    window = Window()
+    for loss in (1.0, math.nan, 3.0, math.inf):
+        window.add({"loss": loss, "norm": math.nan})
+    resumed = Window(json.loads(json.dumps(window.sums, allow_nan=False)))
+    values = resumed.flush()
+    assert values["loss"] == 2.0 and math.isnan(values["norm"])
+    log = MetricsLog(tmp_path / "metrics.jsonl", 0)
+    log.write("train", 1, {**values, "rate": -math.inf})
+    log.close()
+    line = (tmp_path / "metrics.jsonl").read_text()
+    assert line == '{"kind": "train", "step": 1, "loss": 2.0, "norm": null, "rate": null}\n'
 
 
 def test_reopening_drops_later_steps_and_a_line_cut_short(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -10,6 +12,7 @@ from dlmrt.config import DiffusionConfig, ModelConfig, ResidualConfig  # noqa: E
 from dlmrt.errors import ConfigError  # noqa: E402
 from dlmrt.models.residual import ResidualInput  # noqa: E402
 from dlmrt.models.transformer import Transformer  # noqa: E402
+from dlmrt.train import objective  # noqa: E402
 from dlmrt.train.mask import DenseAttend, Layout, dense_mask  # noqa: E402
 from dlmrt.train.objective import (  # noqa: E402
     ObjectiveConfig,
@@ -109,7 +112,7 @@ def test_b26_padding_and_tokens_after_eos_are_never_scored() -> None:
     changed = batch._replace(tokens_BL=torch.where(batch.filler_BL, 17, batch.tokens_BL))
     net = model()
     for_each = [
-        compute_loss(net, b, ObjectiveConfig(ar_weight=0.0), DIFFUSION, generator=generator(5), step=0)
+        compute_loss(net, b, ObjectiveConfig(ar_weight=0.0), DIFFUSION, generator=generator(5))
         for b in (batch, changed)
     ]
     assert torch.equal(for_each[0].total, for_each[1].total)
@@ -185,10 +188,69 @@ def test_uniform_noise_draws_allowed_ids_only() -> None:
     assert len(noise.unique()) > 20
 
 
+def test_uniform_noise_scores_decided_positions_too() -> None:
+    diffusion = DiffusionConfig(S, "uniform", None, (EOS,), PAD, reserved_ids=(7,))
+    batch = pack([(3, 6), (5, 2)], 32)
+    config = ObjectiveConfig(full_noise=0.0, t_max=0.3)
+    for kind, all_of_a_copy in ((diffusion, True), (DIFFUSION, False)):
+        stream = noisy_stream(batch, config, kind, V, generator())
+        counts = [int(stream.scored_BM[stream.layout.copy_BL == copy].sum()) for copy in (1, 2)]
+        assert (counts == [8, 8]) == all_of_a_copy
+        assert all_of_a_copy or sum(counts) == 8
+        assert not (stream.scored_BM & (stream.targets_BM == PAD)).any()
+
+
+@pytest.mark.parametrize("answers", ["none", "all clean"])
+@pytest.mark.parametrize("clean_attention", ["block", "causal"])
+def test_a_batch_without_scored_tokens_has_loss_zero(answers: str, clean_attention: str) -> None:
+    net, batch = model(clean_attention), pack([(3, 5), (6, 2)], 16)
+    config = ObjectiveConfig(copies=1, complementary=False, full_noise=0.0, t_max=1e-9)
+    config = dataclasses.replace(config, residual_probability=1.0)
+    if answers == "none":
+        batch = batch._replace(answer_BL=torch.zeros_like(batch.answer_BL))
+    out = compute_loss(net, batch, config, DIFFUSION, generator=generator())
+    out.total.backward()  # type: ignore[no-untyped-call]
+    assert float(out.weight) == 1 and out.parts["diffusion"] == 0 and out.parts["accuracy"] == 0
+    assert (out.parts["ar"] == 0) == (answers == "none") and bool(out.total.isfinite())
+    gradients = [weight.grad for weight in net.parameters() if weight.grad is not None]
+    assert gradients and all(bool(g.isfinite().all()) for g in gradients)
+
+
+@pytest.mark.parametrize("clean_attention", ["block", "causal"])
+def test_every_weight_gets_a_gradient_under_autocast_after_a_first_pass(
+    clean_attention: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first pass casts without a graph must not serve the second one."""
+    net, batch = model(clean_attention), pack([(3, 6), (5, 2)], 32)
+    cleared = []
+    clear = torch.clear_autocast_cache
+    monkeypatch.setattr(torch, "clear_autocast_cache", lambda: (cleared.append(1), clear()))
+    config = ObjectiveConfig(residual_probability=1.0)
+    with torch.autocast("cpu", torch.bfloat16):
+        out = compute_loss(net, batch, config, DIFFUSION, generator=generator())
+    assert cleared  # by us: not every torch version needs it
+    out.total.backward()  # type: ignore[no-untyped-call]
+    without = [n for n, w in net.named_parameters() if w.grad is None or not bool(w.grad.any())]
+    assert without == []
+
+
+def test_both_forwards_use_the_configured_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def flex(layout: Layout, clean_attention: str) -> DenseAttend:
+        seen.append(clean_attention)
+        return DenseAttend(dense_mask(layout, clean_attention))
+
+    monkeypatch.setattr(objective, "FlexAttend", flex)
+    config = ObjectiveConfig(attention="flex", residual_probability=0.0)
+    compute_loss(model(), pack([(3, 6)], 12), config, DIFFUSION, generator=generator())
+    assert seen == ["block", "causal"]
+
+
 def test_ar_loss_is_next_token_loss_over_the_answer() -> None:
     net = model("causal")
     batch = pack([(3, 6)], 12)
-    out = compute_loss(net, batch, ObjectiveConfig(), DIFFUSION, generator=generator(), step=0)
+    out = compute_loss(net, batch, ObjectiveConfig(), DIFFUSION, generator=generator())
     position = torch.arange(12)
     causal = DenseAttend((position[:, None] >= position[None, :])[None, None])
     logits = net.logits(net(batch.tokens_BL, position[None], causal))
@@ -210,7 +272,7 @@ def test_no_gradient_flows_through_the_residual_source() -> None:
 def test_same_generator_same_loss_and_other_seed_differs() -> None:
     net, batch = model(), pack([(3, 6), (2, 9)], 32)
     one, two, other = (
-        compute_loss(net, batch, ObjectiveConfig(), DIFFUSION, generator=generator(s), step=0).total
+        compute_loss(net, batch, ObjectiveConfig(), DIFFUSION, generator=generator(s)).total
         for s in (1, 1, 2)
     )
     assert torch.equal(one, two)
@@ -219,7 +281,8 @@ def test_same_generator_same_loss_and_other_seed_differs() -> None:
 
 @pytest.mark.parametrize(
     "bad", [{"copies": 3}, {"copies": 0, "complementary": False}, {"t_min": 0.8, "t_max": 0.5},
-            {"full_noise": 1.5}, {"ar_weight": -1.0}, {"suffix_noise": -0.1}],
+            {"full_noise": 1.5}, {"ar_weight": -1.0}, {"suffix_noise": -0.1},
+            {"full_noise": 0.6, "suffix_noise": 0.5}],
 )  # fmt: skip
 def test_bad_options_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(ConfigError):

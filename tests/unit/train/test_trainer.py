@@ -22,7 +22,7 @@ from dlmrt.train.config import TrainConfig  # noqa: E402
 from dlmrt.train.export import export_model, find_model  # noqa: E402
 from dlmrt.train.metrics import SilentReporter, read_metrics  # noqa: E402
 from dlmrt.train.prepare import build_model, prepare, summary  # noqa: E402
-from dlmrt.train.trainer import Trainer, train  # noqa: E402
+from dlmrt.train.trainer import Trainer, locked, train  # noqa: E402
 
 Make = Callable[..., TrainConfig]
 New = Callable[[TrainConfig], Trainer]
@@ -211,6 +211,20 @@ def test_a_session_limit_saves_and_can_be_resumed(make_config: Make) -> None:
     assert saved.name.startswith("step-") and not (Path(config.out) / "final").exists()
     assert train(config, resume=True, session_minutes=0.1 / 60) == "time"
     assert int(find_model(Path(config.out)).name[5:]) > int(saved.name[5:])
+
+
+def test_a_folder_is_refused_while_another_training_writes_to_it(make_config: Make) -> None:
+    config = make_config(max_steps=2)
+    Path(config.out).mkdir(parents=True)
+    with locked(Path(config.out)), pytest.raises(ConfigError, match="another training is writing"):
+        train(config)
+    assert train(config) == "finished"
+
+
+def test_resuming_past_the_end_is_refused(make_config: Make) -> None:
+    assert train(make_config(max_steps=4)) == "finished"
+    with pytest.raises(ConfigError, match="at step 4, past max_steps=2"):
+        train(make_config(max_steps=2), resume=True)
 
 
 def test_a_folder_with_a_run_is_refused_without_resume(make_config: Make) -> None:
