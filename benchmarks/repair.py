@@ -64,7 +64,7 @@ def main() -> None:
         "data": {"file": str(args.data), "sha256": hashlib.sha256(args.data.read_bytes()).hexdigest()},
         "model": {"name": args.model or "embedded", "weights_sha256": weights_hash(llm.folder.path)},
         "backend": {"name": llm.choice.name, "reason": llm.choice.reason},
-        "environment": environment(),
+        "environment": without_paths(environment()),
         "arms": {name: summary(items, found) for name, found in results.items()},
     }
     text = json.dumps(report, indent=1)
@@ -152,6 +152,12 @@ def brief(arm: dict[str, Any]) -> dict[str, Any]:
         "tokens_per_second": round(arm["tokens_per_second"]["ratio_of_sums"], 1),
         "median_ms": round(1000 * arm["seconds"]["median"], 1),
     }
+
+
+def without_paths(report: dict[str, Any]) -> dict[str, Any]:
+    """The environment without what is only one machine's: where things lie, and its kernel build."""
+    private = {"path", "executable", "kernel"}
+    return {k: without_paths(v) if isinstance(v, dict) else v for k, v in report.items() if k not in private}
 
 
 def weights_hash(folder: Path) -> dict[str, str]:
