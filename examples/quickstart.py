@@ -12,7 +12,7 @@ def main() -> None:
     """Show the four things most programs need."""
     llm = LLM.load()  # the embedded model; LLM.load("path/to/folder") opens another
 
-    result = llm.generate("Thye cannot move to other  pages .")
+    result = llm.generate("this option controls wether the Output is writen to the screen ..")
     print(result.text)
     print(
         f"{len(result.ids)} tokens, {result.forwards.denoise} denoising forwards, "

@@ -214,7 +214,7 @@ setup() {
 
 demo() {
     ensure light
-    text='Teh server dont start untill the databse is redy , so check it'\''s log frist .'
+    text='this option controls wether the Output is writen to the screen ..'
     say
     printf 'given:    %s\nrepaired: ' "$text"
     "$VENV/bin/dlmrt" generate --stats "$text"

@@ -26,7 +26,7 @@ Examples:
 \b
   dlmrt chat
   dlmrt chat --model ./my-model --temperature 0.7 --seed 1
-  printf 'Thye cannot move to other  pages .\\nteh end .\\n' | dlmrt chat
+  printf 'this option controls wether the Output is writen to the screen ..\\nteh end .\\n' | dlmrt chat
 """
 COMMANDS = {
     "/help": "show this list",

@@ -31,7 +31,7 @@ The answer goes to stdout, everything else to stderr. Ctrl-C keeps the text comm
 Examples:
 
 \b
-  dlmrt generate "Thye cannot move to other  pages ."
+  dlmrt generate "this option controls wether the Output is writen to the screen .."
   dlmrt generate --lines < draft.txt > repaired.txt
   dlmrt generate "teh end ." --trace steps.html --stats
   dlmrt generate "teh end ." --policy fixed --per-step 4 --json

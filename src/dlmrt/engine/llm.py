@@ -53,7 +53,7 @@ class LLM:
     """A loaded diffusion language model.
 
     >>> llm = LLM.load()
-    >>> llm.generate("Thye cannot move to other  pages .").text
+    >>> llm.generate("this option controls wether the Output is writen to the screen ..").text
 
     A prompt gives a :class:`Result`, a list of prompts a list in the same order. Everything that can
     be wrong with a request is found before any of it is decoded.
