@@ -13,13 +13,14 @@ the nearest allowed one.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from dlmrt.errors import ConfigError, RequestError, nearest
+from dlmrt.errors import ConfigError, DlmrtError, RequestError, nearest
 
 Noise = Literal["mask", "uniform"]
 CleanAttention = Literal["block", "causal"]
@@ -42,8 +43,8 @@ class ResidualConfig:
     d_hidden: int = 128
 
     def __post_init__(self) -> None:
-        _require(self.top_k is None or self.top_k >= 1, "residual.top_k", self.top_k, ">= 1 or null")
-        _require(self.d_hidden >= 1, "residual.d_hidden", self.d_hidden, ">= 1")
+        require(self.top_k is None or self.top_k >= 1, "residual.top_k", self.top_k, ">= 1 or null")
+        require(self.d_hidden >= 1, "residual.d_hidden", self.d_hidden, ">= 1")
 
 
 @dataclass(frozen=True)
@@ -74,17 +75,17 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "head_dim"):
-            _require(getattr(self, name) >= 1, name, getattr(self, name), ">= 1")
-        _require(self.d_ffn >= 1, "d_ffn", self.d_ffn, ">= 1")
-        _require(self.max_positions >= 1, "max_positions", self.max_positions, ">= 1")
-        _require(
+            require(getattr(self, name) >= 1, name, getattr(self, name), ">= 1")
+        require(self.d_ffn >= 1, "d_ffn", self.d_ffn, ">= 1")
+        require(self.max_positions >= 1, "max_positions", self.max_positions, ">= 1")
+        require(
             self.n_heads % self.n_kv_heads == 0,
             "n_heads",
             self.n_heads,
             f"a multiple of n_kv_heads ({self.n_kv_heads})",
         )
-        _require(0 < self.rotary_fraction <= 1, "rotary_fraction", self.rotary_fraction, "in (0, 1]")
-        _require(self.rotary_dim % 2 == 0, "rotary_dim", self.rotary_dim, "even")
+        require(0 < self.rotary_fraction <= 1, "rotary_fraction", self.rotary_fraction, "in (0, 1]")
+        require(self.rotary_dim % 2 == 0, "rotary_dim", self.rotary_dim, "even")
 
     @property
     def rotary_dim(self) -> int:
@@ -108,8 +109,8 @@ class DiffusionConfig:
     reserved_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _require(self.block_size >= 1, "block_size", self.block_size, ">= 1")
-        _require(
+        require(self.block_size >= 1, "block_size", self.block_size, ">= 1")
+        require(
             self.noise == "uniform" or self.mask_token_id is not None,
             "mask_token_id",
             self.mask_token_id,
@@ -159,7 +160,7 @@ class DecoderConfig:
     residual: bool = True
 
     def __post_init__(self) -> None:
-        req = _require_request
+        req = functools.partial(require, error=RequestError)
         req(self.policy in POLICIES, "policy", self.policy, "one of " + ", ".join(POLICIES))
         req(0 <= self.threshold <= 1, "threshold", self.threshold, "in [0, 1]")
         req(self.per_step >= 1, "per_step", self.per_step, ">= 1")
@@ -207,14 +208,10 @@ class GenerationDefaults:
     max_new_tokens: int = 256
 
 
-def _require(ok: bool, name: str, got: object, allowed: str) -> None:
+def require(ok: bool, name: str, got: object, allowed: str, error: type[DlmrtError] = ConfigError) -> None:
+    """Raise ``error``, naming option, value and what is allowed, unless ``ok``."""
     if not ok:
-        raise ConfigError(f"{name} is {got!r}; it must be {allowed}")
-
-
-def _require_request(ok: bool, name: str, got: object, allowed: str) -> None:
-    if not ok:
-        raise RequestError(f"{name} is {got!r}; it must be {allowed}")
+        raise error(f"{name} is {got!r}; it must be {allowed}")
 
 
 T = TypeVar("T")

@@ -108,9 +108,10 @@ class _Row:
         return len(self.request.prompt_ids) + self.request.max_new_tokens
 
     def output(self, seconds: PhaseSeconds) -> RowOutput:
+        assert self.reason is not None, "a row is put out when it has ended"
         return RowOutput(
             ids=tuple(self.ids),
-            finish_reason=self.reason or "cancelled",
+            finish_reason=self.reason,
             ended_by_eos=self.ended_by_eos,
             prefill_forwards=int(self.prefilled),
             denoise_forwards=sum(self.steps),

@@ -67,9 +67,3 @@ class ResidualAdapter(nn.Module):
         hidden = self.norm(z_BLD)
         gated: Tensor = self.down_proj(F.silu(self.gate_proj(hidden)) * self.up_proj(hidden))
         return self.alpha * gated
-
-
-def empty_residual(batch: int, length: int, top_k: int, device: torch.device | str) -> ResidualInput:
-    """A residual that contributes nothing: ids 0, probabilities 0."""
-    ids_BLR = torch.zeros(batch, length, top_k, dtype=torch.int64, device=device)
-    return ResidualInput(ids_BLR, torch.zeros(batch, length, top_k, device=device))

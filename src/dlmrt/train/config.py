@@ -24,6 +24,7 @@ from dlmrt.config import (
     PromptFormat,
     ResidualConfig,
     from_mapping,
+    require,
     to_mapping,
 )
 from dlmrt.errors import ConfigError
@@ -166,17 +167,17 @@ class OptimConfig:
     residual_clip: float = 1.0
 
     def __post_init__(self) -> None:
-        check(self.lr > 0, "optim.lr", self.lr, "> 0")
-        check(self.muon_lr > 0, "optim.muon_lr", self.muon_lr, "> 0")
-        check(0 <= self.muon_momentum < 1, "optim.muon_momentum", self.muon_momentum, "in [0, 1)")
-        check(0 <= self.warmup <= 1, "optim.warmup", self.warmup, "in [0, 1]")
-        check(0 <= self.decay <= 1, "optim.decay", self.decay, "in [0, 1]")
-        check(self.warmup + self.decay <= 1, "optim.warmup + optim.decay", self.warmup + self.decay, "<= 1")
-        check(0 <= self.final_lr <= 1, "optim.final_lr", self.final_lr, "in [0, 1] (a share of lr)")
-        check(all(0 <= b < 1 for b in self.betas), "optim.betas", self.betas, "in [0, 1)")
-        check(self.eps > 0, "optim.eps", self.eps, "> 0")
+        require(self.lr > 0, "optim.lr", self.lr, "> 0")
+        require(self.muon_lr > 0, "optim.muon_lr", self.muon_lr, "> 0")
+        require(0 <= self.muon_momentum < 1, "optim.muon_momentum", self.muon_momentum, "in [0, 1)")
+        require(0 <= self.warmup <= 1, "optim.warmup", self.warmup, "in [0, 1]")
+        require(0 <= self.decay <= 1, "optim.decay", self.decay, "in [0, 1]")
+        require(self.warmup + self.decay <= 1, "optim.warmup + optim.decay", self.warmup + self.decay, "<= 1")
+        require(0 <= self.final_lr <= 1, "optim.final_lr", self.final_lr, "in [0, 1] (a share of lr)")
+        require(all(0 <= b < 1 for b in self.betas), "optim.betas", self.betas, "in [0, 1)")
+        require(self.eps > 0, "optim.eps", self.eps, "> 0")
         for name in ("weight_decay", "clip", "residual_lr_scale", "residual_clip"):
-            check(getattr(self, name) >= 0, f"optim.{name}", getattr(self, name), ">= 0")
+            require(getattr(self, name) >= 0, f"optim.{name}", getattr(self, name), ">= 0")
 
 
 @dataclass(frozen=True)
@@ -222,38 +223,40 @@ class TrainConfig:
     def __post_init__(self) -> None:
         size = self.diffusion.block_size
         for length in (self.row_length, *self.row_buckets):
-            check(
+            require(
                 length >= size and length % size == 0,
                 "row_length / row_buckets",
                 length,
                 f"a multiple of diffusion.block_size ({size})",
             )
-            check(length <= self.row_length, "row_buckets", length, f"at most row_length ({self.row_length})")
+            require(
+                length <= self.row_length, "row_buckets", length, f"at most row_length ({self.row_length})"
+            )
         for name in ("batch_rows", "accumulate", "log_every", "keep_last"):
-            check(getattr(self, name) >= 1, name, getattr(self, name), ">= 1")
+            require(getattr(self, name) >= 1, name, getattr(self, name), ">= 1")
         for name in ("eval_every", "save_every"):
-            check(getattr(self, name) >= 0, name, getattr(self, name), ">= 0")
-        check(self.max_steps is None or self.max_steps >= 1, "max_steps", self.max_steps, ">= 1 or null")
-        check(
+            require(getattr(self, name) >= 0, name, getattr(self, name), ">= 0")
+        require(self.max_steps is None or self.max_steps >= 1, "max_steps", self.max_steps, ">= 1 or null")
+        require(
             self.max_minutes is None or self.max_minutes > 0, "max_minutes", self.max_minutes, "> 0 or null"
         )
-        check(0 <= self.seed < 2**63, "seed", self.seed, "in [0, 2**63)")
-        check(0 <= self.ema < 1, "ema", self.ema, "in [0, 1)")
-        check(self.threads is None or self.threads >= 1, "threads", self.threads, ">= 1 or null")
+        require(0 <= self.seed < 2**63, "seed", self.seed, "in [0, 2**63)")
+        require(0 <= self.ema < 1, "ema", self.ema, "in [0, 1)")
+        require(self.threads is None or self.threads >= 1, "threads", self.threads, ">= 1 or null")
         needed = "max_steps" if self.optim.by == "steps" else "max_minutes"
-        check(
+        require(
             getattr(self, needed) is not None,
             needed,
             None,
             f"set when optim.by is '{self.optim.by}' (the schedule ends there)",
         )
-        check(
+        require(
             not (self.tokenizer.path and self.tokenizer.train),
             "tokenizer",
             "both path and train",
             "one of them",
         )
-        check(
+        require(
             self.objective.attention != "flex" or self.device.startswith("cuda"),
             "objective.attention",
             self.objective.attention,
@@ -270,12 +273,6 @@ RESUMABLE = (
     *("out", "threads", "device", "decoder", "max_new_tokens"),
     *("data.cache", "data.train", "data.dev", "data.dev_limit"),  # the training files' hashes count
 )
-
-
-def check(ok: bool, name: str, got: object, allowed: str) -> None:
-    """Raise ConfigError, naming option, value and what is allowed, unless ``ok``."""
-    if not ok:
-        raise ConfigError(f"{name} is {got!r}; it must be {allowed}")
 
 
 class _Loader(yaml.SafeLoader):

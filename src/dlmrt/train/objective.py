@@ -213,8 +213,9 @@ def compute_loss(
 ) -> LossOutput:
     """One batch's loss. ``generator`` supplies all noise.
 
-    The diffusion loss is a mean over the ``weight`` scored tokens (0 without any), so micro-batches
-    accumulate exactly: add up ``total * weight`` and divide by the summed weight.
+    The diffusion loss is a mean over the ``weight`` scored tokens (0 without any), so that of micro-
+    batches accumulates exactly: add up ``total * weight`` and divide by the summed weight. The AR
+    loss is a mean over its own tokens; weighted so, it is exact only for equal counts.
     """
     stream = noisy_stream(batch, config, diffusion, model.config.vocab_size, generator)
     clean_block = batch.positions_BL // diffusion.block_size

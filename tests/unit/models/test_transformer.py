@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from dlmrt.config import ModelConfig, ResidualConfig  # noqa: E402
-from dlmrt.models.residual import ResidualInput, empty_residual  # noqa: E402
+from dlmrt.models.residual import ResidualInput  # noqa: E402
 from dlmrt.models.transformer import Transformer, rotary_tables, rotate  # noqa: E402
 from dlmrt.train.mask import DenseAttend  # noqa: E402
 
@@ -77,7 +77,7 @@ def test_untrained_residual_changes_nothing_and_empty_residual_never_does() -> N
     assert torch.equal(net(tokens, positions, everyone(5), believed), plain)
     assert net.residual is not None
     torch.nn.init.normal_(net.residual.down_proj.weight)
-    assert torch.equal(net(tokens, positions, everyone(5), empty_residual(1, 5, 3, "cpu")), plain)
+    assert torch.equal(net(tokens, positions, everyone(5), ResidualInput(ids, torch.zeros(1, 5, 3))), plain)
     assert (net(tokens, positions, everyone(5), believed) - plain).abs().max() > 1e-4
 
 
