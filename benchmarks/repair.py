@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from dlmrt import LLM
-from dlmrt.bench.env import environment
 from dlmrt.config import POLICIES
 from dlmrt.datasets.records import iterate_records
 from dlmrt.datasets.score import judge, summarise
 from dlmrt.engine.request import Result
+from dlmrt.environment.report import environment
 from dlmrt.provenance import source_commit
 
 METHODS = ("diffusion", "ar", "ar_lookup")

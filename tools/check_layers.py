@@ -16,15 +16,16 @@ from source import ROOT, Source, sources
 # Highest first. Packages of one row do not import each other; those of the last row may.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "serve"),
-    ("orl", "train", "evals", "bench"),
+    ("orl", "train", "evals", "bench", "report"),
     ("engine",),
     ("decode", "reference"),
-    ("quant", "parallel"),
+    ("quant", "parallel", "environment"),
     ("models",),
     ("kernels", "datasets"),
-    ("assets", "config", "rows", "validate", "lookup", "provenance", "shapes", "errors"),
+    ("results",),
+    ("assets", "config", "rows", "validate", "lookup", "provenance", "shapes", "stats", "errors"),
 )
-HEAVY = frozenset({"torch", "transformers", "triton", "tensorboard", "jinja2"})
+HEAVY = frozenset({"torch", "transformers", "triton", "tensorboard", "jinja2", "matplotlib", "lm_eval"})
 # Where a module may import a heavy package at its top.
 HEAVY_HOMES = (
     "dlmrt.models.transformer",

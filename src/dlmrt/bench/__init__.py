@@ -1,1 +1,1 @@
-"""Measuring: the environment report, floors and the benchmark harness."""
+"""Measuring speed: floors, prompt suites, the benchmark harness and the client for other servers."""

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def doctor(as_json: JsonFlag = False) -> None:
     """Report versions, hardware, backends, embedded model."""
-    from dlmrt.bench.env import environment, render
+    from dlmrt.environment.report import environment, render
 
     report = environment()
     if as_json:

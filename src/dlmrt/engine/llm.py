@@ -197,8 +197,11 @@ class LLM:
         """
         size = self._batch_size(batch_size)
         results: list[Result] = []
+        called = time.perf_counter()
         for first in range(0, len(prepared), size):
-            results += self._decode_batch(prepared[first : first + size], first, on_block, on_step)
+            queue_seconds = time.perf_counter() - called
+            batch = prepared[first : first + size]
+            results += self._decode_batch(batch, first, queue_seconds, on_block, on_step)
         return results
 
     def _prepare_all(self, requests: Sequence[Request]) -> list[Prepared]:
@@ -231,7 +234,12 @@ class LLM:
         return asked or (1 if self.choice.name == "numpy" else BATCH_SIZE)
 
     def _decode_batch(
-        self, batch: Sequence[Prepared], first: int, on_block: EventHook | None, on_step: StepHook | None
+        self,
+        batch: Sequence[Prepared],
+        first: int,
+        queue_seconds: float,
+        on_block: EventHook | None,
+        on_step: StepHook | None,
     ) -> list[Result]:
         rows = [_Progress(first + i, RowText(self.codec.incremental(), p.stop)) for i, p in enumerate(batch)]
         start = time.perf_counter()
@@ -254,13 +262,15 @@ class LLM:
         results = []
         for row, asked, output in zip(rows, batch, outputs, strict=True):
             text, ids = row.finish(output)
-            result = self._result(row, asked, output, end)
+            result = self._result(row, asked, output, end, queue_seconds)
             if on_block is not None:
                 on_block(BlockEvent(row.index, max(0, row.blocks - 1), text, ids, end, result))
             results.append(result)
         return results
 
-    def _result(self, row: _Progress, asked: Prepared, output: RowOutput, end: float) -> Result:
+    def _result(
+        self, row: _Progress, asked: Prepared, output: RowOutput, end: float, queue_seconds: float
+    ) -> Result:
         stopped = row.text.stopped
         return Result(
             text=row.text.text,
@@ -268,7 +278,7 @@ class LLM:
             prompt_tokens=len(asked.row.prompt_ids),
             finish_reason="stop" if stopped else output.finish_reason,
             ended_by_eos=output.ended_by_eos and not stopped,
-            timings=self._timings(row, asked, output, end),
+            timings=self._timings(row, asked, output, end, queue_seconds),
             forwards=Forwards(output.prefill_forwards, output.denoise_forwards, output.commit_forwards),
             steps_per_block=output.steps_per_block,
             method=asked.row.method,
@@ -279,7 +289,9 @@ class LLM:
             accepted_tokens=output.accepted_tokens,
         )
 
-    def _timings(self, row: _Progress, asked: Prepared, output: RowOutput, end: float) -> Timings:
+    def _timings(
+        self, row: _Progress, asked: Prepared, output: RowOutput, end: float, queue_seconds: float
+    ) -> Timings:
         parts = output.seconds
         return Timings(
             load=self.load_seconds,
@@ -289,6 +301,8 @@ class LLM:
             prefill=None if parts is None else parts.prefill,
             denoise=None if parts is None else parts.denoise,
             commit=None if parts is None else parts.commit,
+            detokenise=row.text_seconds,
+            queue=queue_seconds,
         )
 
     def _stream(
@@ -337,20 +351,27 @@ class _Progress:
     blocks: int = 0
     first_seconds: float | None = None
     last_seconds: float | None = None
+    text_seconds: float = 0.0
 
     def block(self, ids: Iterable[int], seconds: float) -> BlockEvent:
         if self.first_seconds is None:
             self.first_seconds = seconds
         self.last_seconds = seconds
-        text, shown = self.text.feed(ids)
+        text, shown = self._timed(lambda: self.text.feed(ids))
         self.blocks += 1
         return BlockEvent(self.index, self.blocks - 1, text, shown, seconds)
 
     def finish(self, output: RowOutput) -> tuple[str, tuple[int, ...]]:
         """Take ids that came without a block, and return what was held back."""
-        text, ids = self.text.feed(output.ids[self.text.fed :])
-        rest, more = self.text.finish()
+        text, ids = self._timed(lambda: self.text.feed(output.ids[self.text.fed :]))
+        rest, more = self._timed(self.text.finish)
         return text + rest, ids + more
+
+    def _timed(self, work: Callable[[], tuple[str, tuple[int, ...]]]) -> tuple[str, tuple[int, ...]]:
+        start = time.perf_counter()
+        done = work()
+        self.text_seconds += time.perf_counter() - start
+        return done
 
 
 def _requests(

@@ -92,10 +92,12 @@ class Settings:
 class Timings:
     """Seconds, from the engine's own clock. In a batch the rows share the model's time.
 
-    load: opening the model, once for all its answers. tokenise: prompt to ids.
+    load: opening the model, once for all its answers. queue: from the call to the start of decoding, for
+        rows that waited while others of the call were decoded. tokenise: prompt to ids.
     first_block: from the start of decoding to this row's first finished block (prefill included).
     decode: from the start of decoding to this row's last block.
     prefill, denoise, commit: the parts of ``decode``, where the backend tells them apart.
+    detokenise: ids to text and looking for stop strings, a part of ``decode`` too.
     """
 
     load: float
@@ -105,10 +107,12 @@ class Timings:
     prefill: float | None = None
     denoise: float | None = None
     commit: float | None = None
+    detokenise: float = 0.0
+    queue: float = 0.0
 
     @property
     def total(self) -> float:
-        """Tokenise and decode together; loading apart."""
+        """Tokenise and decode together; loading and waiting apart."""
         return self.tokenise + self.decode
 
 

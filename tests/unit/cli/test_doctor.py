@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import dlmrt
-from dlmrt.bench import env, hardware
 from dlmrt.cli.app import bare_app, main
 from dlmrt.cli.doctor import register
+from dlmrt.environment import hardware
+from dlmrt.environment import report as env
 from dlmrt.errors import ModelNotFoundError
 
 

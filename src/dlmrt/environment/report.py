@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dlmrt
-from dlmrt.bench.hardware import cpu, memory_gb, nvidia_driver
+from dlmrt.environment.hardware import cpu, memory_gb, nvidia_driver
 from dlmrt.errors import DlmrtError
 
 LIGHT_PACKAGES = ("numpy", "tokenizers", "safetensors")

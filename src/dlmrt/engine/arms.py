@@ -1,0 +1,104 @@
+"""Arms: the decoders (and models) that an evaluation or a benchmark sets beside each other.
+
+An arm is written ``NAME[:KEY=VALUE,...]``, for example ``ar``, ``fast:policy=threshold,threshold=0.7``
+or ``trained:model=runs/orl/final``. A name that is a method (``diffusion``, ``ar``, ``ar_lookup``, or
+``lookup`` for short) chooses it; any other name is a label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from dlmrt.engine.request import AR_OPTIONS, DECODER_OPTIONS
+from dlmrt.errors import RequestError, nearest
+from dlmrt.validate import METHODS
+
+SHORT_NAMES = {"lookup": "ar_lookup"}
+PLACE_KEYS = ("model", "backend", "device", "dtype")
+OPTION_KEYS = ("method", "max_new_tokens", *DECODER_OPTIONS)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which weights run where: what :meth:`LLM.load` takes."""
+
+    model: str | None = None
+    backend: str = "auto"
+    device: str | None = None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One decoder of one model. options: keywords of :meth:`LLM.generate`."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    place: Place = field(default_factory=Place)
+
+
+def parse_arms(specs: Sequence[str], place: Place, options: Mapping[str, Any]) -> tuple[Arm, ...]:
+    """Read arms; ``place`` and ``options`` are the defaults that a spec overrides.
+
+    Default decoder options go to the arms whose method reads them by itself: an ``ar`` arm takes only
+    what autoregressive decoding reads. Raises RequestError: a spec that can't be read, an unknown key
+    (nearest name given), two arms of one name, or none at all.
+    """
+    if not specs:
+        raise RequestError("no arm was given; give at least one, for example 'diffusion' or 'ar'")
+    arms = tuple(_parse(spec, place, options) for spec in specs)
+    names = [arm.name for arm in arms]
+    for name in names:
+        if names.count(name) > 1:
+            raise RequestError(
+                f"two arms are called '{name}'; names must differ: write a label and the settings, "
+                f"as in 'other:method={name if name in METHODS else 'diffusion'},seed=1'"
+            )
+    return arms
+
+
+def _parse(spec: str, place: Place, defaults: Mapping[str, Any]) -> Arm:
+    name, _, rest = spec.partition(":")
+    if not name or any(c in name for c in "=, /\\"):
+        raise RequestError(f"arm '{spec}' has no usable name; write NAME or NAME:KEY=VALUE,KEY=VALUE")
+    given = _settings(spec, rest)
+    method = str(given.pop("method", SHORT_NAMES.get(name, name if name in METHODS else "diffusion")))
+    method = SHORT_NAMES.get(method, method)
+    where = {key: given.pop(key) for key in PLACE_KEYS if key in given}
+    usable = {
+        key: value
+        for key, value in defaults.items()
+        if key != "method" and (method == "diffusion" or key not in DECODER_OPTIONS or key in AR_OPTIONS)
+    }
+    new_place = Place(**{key: where.get(key, getattr(place, key)) for key in PLACE_KEYS})
+    return Arm(name, {**usable, **given, "method": method}, new_place)
+
+
+def _settings(spec: str, text: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    allowed = (*OPTION_KEYS, *PLACE_KEYS)
+    for part in filter(None, text.split(",")):
+        key, equals, value = part.partition("=")
+        if key not in allowed:
+            raise RequestError(
+                f"arm '{spec}' has the unknown key '{key}'{nearest(key, allowed)} "
+                f"(allowed: {', '.join(allowed)})"
+            )
+        if not equals or not value:
+            raise RequestError(f"arm '{spec}' gives no value for '{key}'; write {key}=VALUE")
+        if key in values:
+            raise RequestError(f"arm '{spec}' gives '{key}' twice; give it once")
+        # Names of folders and devices stay text even when they look like numbers.
+        values[key] = value if key in PLACE_KEYS else _scalar(spec, value)
+    return values
+
+
+def _scalar(spec: str, value: str) -> Any:
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise RequestError(f"arm '{spec}' has the value '{value}', which can't be read") from None

@@ -1,0 +1,1 @@
+"""Measuring quality: tasks, the harness that answers and scores them, arms and their comparison."""

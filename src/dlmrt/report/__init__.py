@@ -1,0 +1,1 @@
+"""Turn result files into pages, tables and plots."""

@@ -1,0 +1,52 @@
+"""Arms are read strictly, and defaults reach only the methods that read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlmrt.engine.arms import Arm, Place, parse_arms
+from dlmrt.errors import RequestError
+
+HERE = Place(model="m")
+
+
+def test_methods_by_name_and_labels_with_settings() -> None:
+    arms = parse_arms(["diffusion", "lookup", "fast:policy=threshold,threshold=0.7,seed=3"], HERE, {})
+    assert arms == (
+        Arm("diffusion", {"method": "diffusion"}, HERE),
+        Arm("lookup", {"method": "ar_lookup"}, HERE),
+        Arm("fast", {"policy": "threshold", "threshold": 0.7, "seed": 3, "method": "diffusion"}, HERE),
+    )
+
+
+def test_an_arm_may_have_a_place_of_its_own() -> None:
+    (arm,) = parse_arms(["b:model=runs/1,backend=eager,method=lookup"], HERE, {})
+    assert arm.place == Place(model="runs/1", backend="eager")
+    assert arm.options == {"method": "ar_lookup"}
+
+
+def test_defaults_reach_only_who_reads_them() -> None:
+    defaults = {"threshold": 0.5, "temperature": 0.3, "max_new_tokens": 7}
+    diffusion, ar = parse_arms(["diffusion:threshold=0.9", "ar"], HERE, defaults)
+    assert diffusion.options == {
+        "threshold": 0.9, "temperature": 0.3, "max_new_tokens": 7, "method": "diffusion",
+    }  # fmt: skip
+    assert ar.options == {"temperature": 0.3, "max_new_tokens": 7, "method": "ar"}
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        ([], "no arm"),
+        (["a:treshold=1"], "did you mean 'threshold'"),
+        (["a:threshold"], "no value for 'threshold'"),
+        (["a:seed=1,seed=2"], "'seed' twice"),
+        (["ar", "ar:seed=1"], "two arms are called 'ar'"),
+        ([":seed=1"], "no usable name"),
+        (["threshold=0.7"], "no usable name"),
+        (["a:seed=[1"], "can't be read"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(specs: list[str], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
+        parse_arms(specs, HERE, {})
