@@ -196,7 +196,7 @@ install_torch() {
 
 install_full() {
     install_torch
-    say "installing dlmrt with what its tests and checks need into $VENV (about 110 MB to download)"
+    say "installing dlmrt with what its tests and checks need into $VENV (about 150 MB to download)"
     if in_ci; then
         pip_install -qq -c constraints/ci.txt -e '.[dev]'
     else
@@ -238,6 +238,7 @@ check() {
 docs() {
     ensure full
     "$PY" tools/gen_cli_docs.py
+    "$PY" tools/gen_tables.py
 }
 
 clean() {
@@ -253,7 +254,7 @@ make demo      repair a sentence with the embedded model (light install)
 make test      run the CPU test suite (installs torch; ARGS="-k word" goes to pytest)
 make check     lint, format, types, layers, size budgets, docs, changelog
 make test-gpu  run the tests that need an NVIDIA GPU
-make docs      write docs/cli.md anew
+make docs      write docs/cli.md and the tables of results anew
 make clean     remove .venv and caches
 
 PYTHON=/path/to/python3 picks the interpreter; TORCH='torch==2.13.0' picks the torch requirement.

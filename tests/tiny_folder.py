@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from dlmrt.config import (
     DecoderConfig,
@@ -19,6 +21,7 @@ from dlmrt.config import (
 from dlmrt.engine.backends import Choice
 from dlmrt.engine.llm import LLM
 from dlmrt.engine.text import TextCodec
+from dlmrt.models.families import find_family, read_model_config
 from dlmrt.models.folder import open_folder, save_folder
 from dlmrt.models.weights import expected_shapes
 from dlmrt.rows import BlockHook, PhaseSeconds, RowOutput, RowRequest, StepHook
@@ -85,6 +88,45 @@ def write_folder(
     }
     extra = {} if chat_template is None else {"chat_template.jinja": chat_template}
     save_folder(path, config, generation, tensors, tokenizer_json=tokenizer, extra_files=extra)
+    return path
+
+
+def write_llama_folder(path: Path, *, context: int = CONTEXT, seed: int = 0) -> Path:
+    """Write the files of a plain Llama checkpoint of random weights, as its publishers do.
+
+    Nothing in it says a word of diffusion; its tokenizer puts ``<task>`` before a text.
+    """
+    tokenizer = Tokenizer.from_str(tokenizer_json())
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{CONTROL[TASK]} $A", special_tokens=[(CONTROL[TASK], TASK)]
+    )
+    data = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "vocab_size": tokenizer.get_vocab_size(),
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "intermediate_size": 24,
+        "max_position_embeddings": context,
+        "rms_norm_eps": 1e-6,
+        "tie_word_embeddings": True,
+        "bos_token_id": TASK,
+        "eos_token_id": EOS,
+    }
+    path.mkdir(parents=True)
+    (path / "config.json").write_text(json.dumps(data))
+    sampling = {"do_sample": True, "temperature": 0.6, "eos_token_id": EOS, "pad_token_id": PAD}
+    (path / "generation_config.json").write_text(json.dumps(sampling))
+    tokenizer.save(str(path / "tokenizer.json"))
+    rng = np.random.default_rng(seed)
+    shapes = expected_shapes(read_model_config(data, find_family(data, "test"), "test"))
+    tensors = {
+        name: np.ones(shape, np.float32) if len(shape) == 1 else rng.normal(0, 0.3, shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
+    save_file(tensors, path / "model.safetensors")
     return path
 
 

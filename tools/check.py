@@ -1,7 +1,7 @@
 """Run every check of ``make check``; name all that failed, not the first alone.
 
 python tools/check.py [name ...] runs only those (ruff, format, mypy, layers, budgets, host-reads,
-cli-docs, release).
+cli-docs, tables, release).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import check_host_reads
 import check_layers
 import check_release
 import gen_cli_docs
+import gen_tables
 from source import ROOT
 
 CODE = tuple(
@@ -42,6 +43,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "host-reads": check_host_reads.problems,
     "release": check_release.problems,
     "cli-docs": gen_cli_docs.problems,
+    "tables": gen_tables.problems,
     "mypy": _command("mypy"),
 }
 

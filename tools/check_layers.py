@@ -32,6 +32,7 @@ HEAVY_HOMES = (
     "dlmrt.models.residual",
     "dlmrt.models.load",
     "dlmrt.decode",
+    "dlmrt.evals.lm_eval",
     "dlmrt.train",
     "dlmrt.orl",
     "dlmrt.kernels",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dlmrt.engine.request import BlockEvent, Result
     from dlmrt.errors import DlmrtError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "LLM": "dlmrt.engine.llm",

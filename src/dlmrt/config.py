@@ -98,11 +98,12 @@ class DiffusionConfig:
     """The block grid, the noise and the control ids of a model.
 
     Blocks lie on the absolute grid ``position // block_size``. ``reserved_ids`` (the mask id among
-    them) are never produced and are refused in caller-supplied prompt ids.
+    them) are never produced and are refused in caller-supplied prompt ids. ``noise`` None: the model
+    never learned to denoise and decodes autoregressively only; a block is one token then.
     """
 
     block_size: int
-    noise: Noise = "mask"
+    noise: Noise | None = "mask"
     mask_token_id: int | None = None
     eos_token_ids: tuple[int, ...] = ()
     pad_token_id: int | None = None
@@ -110,12 +111,20 @@ class DiffusionConfig:
 
     def __post_init__(self) -> None:
         require(self.block_size >= 1, "block_size", self.block_size, ">= 1")
+        if self.noise is None:
+            require(self.block_size == 1, "block_size", self.block_size, "1 when noise is null")
+            require(self.mask_token_id is None, "mask_token_id", self.mask_token_id, "null when noise is")
         require(
-            self.noise == "uniform" or self.mask_token_id is not None,
+            self.noise != "mask" or self.mask_token_id is not None,
             "mask_token_id",
             self.mask_token_id,
             "an id when noise is 'mask'",
         )
+
+    @property
+    def denoises(self) -> bool:
+        """Whether the model was trained for block diffusion; else only ``ar`` methods decode it."""
+        return self.noise is not None
 
     @property
     def banned_ids(self) -> tuple[int, ...]:

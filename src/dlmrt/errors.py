@@ -38,6 +38,10 @@ class DataError(DlmrtError):
     """A data file that is missing, malformed or does not match its recorded hash."""
 
 
+class ServerError(DlmrtError):
+    """A server that can't be reached, refuses a request, or answers otherwise than its API says."""
+
+
 class MissingExtraError(DlmrtError):
     """A feature whose optional dependency is not installed."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import get_args
+from typing import cast, get_args
 
 from dlmrt.config import DiffusionConfig, ModelConfig
 from dlmrt.errors import ConfigError, PromptError, RequestError, nearest
@@ -17,13 +17,37 @@ from dlmrt.rows import Method, RowRequest
 METHODS: tuple[str, ...] = get_args(Method)
 # Below this, logits / temperature leaves the range of float32.
 MIN_TEMPERATURE = 1e-5
+AR_METHODS: tuple[Method, ...] = ("ar", "ar_lookup")
+# Why a model of another origin can't denoise, and what would change that.
+NO_DIFFUSION = (
+    "this model has no diffusion settings, so it decodes with method ar or ar_lookup; if it was trained for "
+    'block diffusion, add dlmrt.json with "block_size", "noise" and "mask_token_id" '
+    "(see docs/model-format.md)"
+)
+
+
+def methods_of(diffusion: DiffusionConfig) -> tuple[Method, ...]:
+    """Return the methods that a model with these settings supports; the first is its default."""
+    return cast("tuple[Method, ...]", METHODS) if diffusion.denoises else AR_METHODS
+
+
+def validate_method(method: str, diffusion: DiffusionConfig) -> Method:
+    """Return ``method`` if the model supports it; raises RequestError, which says what is missing."""
+    if method not in METHODS:
+        raise RequestError(
+            f"method is {method!r}; it must be one of {', '.join(METHODS)}{nearest(str(method), METHODS)}"
+        )
+    if method not in methods_of(diffusion):
+        raise RequestError(f"method is {method!r}, and {NO_DIFFUSION}")
+    return method
 
 
 def validate_rows(requests: Sequence[RowRequest], config: ModelConfig, diffusion: DiffusionConfig) -> None:
     """Refuse rows that cannot be decoded as asked; the first bad row is named by its index.
 
     Raises:
-        RequestError: ``max_new_tokens`` below 1, an unknown method, a temperature too small.
+        RequestError: ``max_new_tokens`` below 1, a method that is unknown or that the model does
+            not support, a temperature too small.
         PromptError: an id that is no id of the vocabulary, the mask token, an empty prompt where
             the method needs one, or prompt and new tokens that do not fit ``max_positions`` (the
             message has both numbers). Other reserved ids pass: a prompt format puts them there;
@@ -38,9 +62,9 @@ def validate_rows(requests: Sequence[RowRequest], config: ModelConfig, diffusion
 
 def validate_row(request: RowRequest, config: ModelConfig, diffusion: DiffusionConfig) -> None:
     """The checks of :func:`validate_rows` for one row, which the message doesn't name."""
-    _check_settings(request)
+    _check_settings(request, diffusion)
     _check_ids(request.prompt_ids, config.vocab_size, diffusion.mask_token_id)
-    _check_length(request, config.max_positions)
+    _check_length(request, config.max_positions, diffusion)
 
 
 def validate_temperature(temperature: float) -> None:
@@ -80,14 +104,10 @@ def _require_known(name: str, ids: Iterable[int], vocab_size: int) -> None:
             )
 
 
-def _check_settings(request: RowRequest) -> None:
+def _check_settings(request: RowRequest, diffusion: DiffusionConfig) -> None:
     if request.max_new_tokens < 1:
         raise RequestError(f"max_new_tokens is {request.max_new_tokens}; it must be >= 1")
-    if request.method not in METHODS:
-        raise RequestError(
-            f"method is {request.method!r}; it must be one of {', '.join(METHODS)}"
-            f"{nearest(str(request.method), METHODS)}"
-        )
+    validate_method(request.method, diffusion)
     validate_temperature(request.decoder.temperature)
 
 
@@ -111,12 +131,13 @@ def _check_ids(ids: Sequence[int], vocab_size: int, mask_id: int | None) -> None
             )
 
 
-def _check_length(request: RowRequest, max_positions: int) -> None:
+def _check_length(request: RowRequest, max_positions: int, diffusion: DiffusionConfig) -> None:
     length, new = len(request.prompt_ids), request.max_new_tokens
     if length == 0 and request.method != "diffusion":
         raise PromptError(
             f"the prompt is empty; method {request.method!r} predicts each token from the "
-            "one before it, so give at least one prompt token or use method 'diffusion'"
+            "one before it, so give at least one prompt token"
+            + (" or use method 'diffusion'" if diffusion.denoises else "")
         )
     if length + new > max_positions:
         raise PromptError(

@@ -14,10 +14,14 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from tokenizers import Tokenizer, processors  # noqa: E402
+
+from dlmrt import LLM  # noqa: E402
 from dlmrt.models.folder import open_folder  # noqa: E402
 from dlmrt.models.load import load_transformer  # noqa: E402
 from dlmrt.models.transformer import Transformer  # noqa: E402
 from dlmrt.models.weights import describe_weights, read_weights  # noqa: E402
+from tests import tiny_folder as tiny  # noqa: E402
 
 LENGTH, VOCAB = 21, 96
 SIZES: dict[str, Any] = {
@@ -92,3 +96,37 @@ def test_bfloat16_checkpoints_are_read_exactly(tmp_path: Path) -> None:
     state = theirs.state_dict()
     for name, array in read_weights(folder).items():
         assert torch.equal(torch.from_numpy(array), state[name].float()), name
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """Bytes, and a begin-of-sequence token that the tokenizer adds by itself."""
+    text = Tokenizer.from_str(tiny.tokenizer_json())
+    bos = tiny.CONTROL[tiny.TASK]
+    text.post_processor = processors.TemplateProcessing(single=f"{bos} $A", special_tokens=[(bos, tiny.TASK)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=text, bos_token=bos, eos_token=tiny.CONTROL[tiny.EOS]
+    )
+
+
+@pytest.mark.parametrize("family", ["qwen3", "llama"])
+def test_greedy_answers_equal_transformers_generate(tmp_path: Path, family: str, tokenizer: Any) -> None:
+    """A folder as transformers writes it, no word of diffusion in it, answers the same on every backend."""
+    theirs = build(family, vocab_size=len(tokenizer), bos_token_id=tiny.TASK, eos_token_id=tiny.EOS)
+    theirs.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    assert open_folder(tmp_path).methods == ("ar", "ar_lookup")
+    answers = []
+    for text in ("the stop the stop", "ab ab", "x"):
+        asked = tokenizer(text, return_tensors="pt")
+        asked.pop("token_type_ids", None)
+        with torch.no_grad():
+            out = theirs.generate(**asked, do_sample=False, max_new_tokens=30, pad_token_id=tiny.PAD)
+        answers.append(out[0, asked["input_ids"].shape[1] :].tolist())
+        for backend in ("numpy", "eager"):
+            llm = LLM.load(str(tmp_path), backend=backend, dtype="float32")
+            for method in (None, "ar_lookup"):
+                got = llm.generate(text, max_new_tokens=30, method=method)
+                want = answers[-1][:-1] if got.ended_by_eos else answers[-1]
+                assert list(got.ids) == want, (text, backend, method)
+    assert any(len(set(ids)) > 5 for ids in answers), "a model that repeats one token proves little"

@@ -46,6 +46,17 @@ def test_rows_that_fit_pass() -> None:
     check(RowRequest((7,), 19, DecoderConfig(temperature=0.01), method="ar_lookup"))
 
 
+def test_a_model_without_diffusion_settings_decodes_autoregressively_only() -> None:
+    plain: dict[str, Any] = {"block_size": 1, "noise": None, "mask_token_id": None}
+    check(RowRequest((7,), 19, method="ar"), RowRequest((7,), 19, method="ar_lookup"), **plain)
+    with pytest.raises(
+        RequestError, match=r"row 0: method is 'diffusion', .*dlmrt\.json with \"block_size\""
+    ):
+        check(RowRequest((7,), 19), **plain)
+    with pytest.raises(PromptError, match="give at least one prompt token$"):
+        check(RowRequest((), 19, method="ar"), **plain)
+
+
 def test_control_tokens_of_a_prompt_format_may_stand_in_a_prompt() -> None:
     check(RowRequest((PAD_ID, 7), 1), reserved_ids=(PAD_ID,))
 

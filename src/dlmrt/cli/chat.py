@@ -50,7 +50,7 @@ def chat(
     dtype: opt.Dtype = None,
     max_new_tokens: opt.MaxNewTokens = None,
     stop: opt.Stop = None,
-    method: opt.Method = "diffusion",
+    method: opt.Method = None,
     policy: opt.Policy = None,
     threshold: opt.Threshold = None,
     per_step: opt.PerStep = None,

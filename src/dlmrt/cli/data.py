@@ -1,4 +1,4 @@
-"""``dlmrt data``: build data sets from documents, look at pairs, score outputs."""
+"""``dlmrt data``: build data sets from documents, import tasks, look at pairs, score outputs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dlmrt.cli import data_import
 from dlmrt.cli.common import JsonFlag, answer, note, print_json, stderr_console
 from dlmrt.errors import DataError, RequestError
 
@@ -52,14 +53,15 @@ Example:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs ``data build repair``, ``data score`` and ``data peek`` to ``app``."""
+    """Add the verbs ``data build repair``, ``data import``, ``data score`` and ``data peek`` to ``app``."""
     group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     families = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     families.command("repair", help=BUILD_HELP)(build_repair_set)
     group.add_typer(families, name="build", help="Build a data set from a family's sources.")
+    data_import.register(group)
     group.command("score", help=SCORE_HELP)(score)
     group.command("peek", help=PEEK_HELP)(peek)
-    app.add_typer(group, name="data", help="Build data sets, look at them, score outputs.")
+    app.add_typer(group, name="data", help="Build or import data sets, look at them, score outputs.")
 
 
 def build_repair_set(

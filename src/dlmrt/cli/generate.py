@@ -72,7 +72,7 @@ def generate(
     dtype: opt.Dtype = None,
     max_new_tokens: opt.MaxNewTokens = None,
     stop: opt.Stop = None,
-    method: opt.Method = "diffusion",
+    method: opt.Method = None,
     policy: opt.Policy = None,
     threshold: opt.Threshold = None,
     per_step: opt.PerStep = None,
@@ -95,7 +95,9 @@ def generate(
     """Check everything that can be checked without a model, load it, answer."""
     lines = lines or sentences
     wanted = Wanted(lines, stream, as_json, stats, show_steps, trace, output)
-    wanted.check(method)
+    wanted.check()
+    if method is not None:  # told before a model is loaded, where that can be
+        wanted.check_steps(method)
     if batch_size is not None and not lines:
         raise RequestError("--batch-size is for several prompts; add --lines or --sentences, or drop it")
     options = opt.given(ctx.params)
@@ -107,6 +109,7 @@ def generate(
         from dlmrt.engine.llm import LLM
 
         llm = LLM.load(model, backend=backend, device=device, dtype=dtype)
+        wanted.check_steps(method or llm.folder.methods[0])
         code = Run(llm, prompts, _prepare(llm, prompts, options, lines), wanted).go(target, page, batch_size)
     if code:
         raise typer.Exit(code)
@@ -124,7 +127,7 @@ class Wanted:
     trace: Path | None
     output: Path | None
 
-    def check(self, method: str) -> None:
+    def check(self) -> None:
         """Refuse what can't go together; raises RequestError."""
         clashes = [
             (
@@ -144,6 +147,9 @@ class Wanted:
         for clash, pair, why in clashes:
             if clash:
                 raise RequestError(f"{pair} can't be used together: {why}; drop one")
+
+    def check_steps(self, method: str) -> None:
+        """Refuse to show denoising steps where there are none; raises RequestError."""
         for option, used in (("--show-steps", self.show_steps), ("--trace", self.trace is not None)):
             if used and method != "diffusion":
                 raise RequestError(f"{option} shows denoising steps, and method '{method}' has none; drop it")

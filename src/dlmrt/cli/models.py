@@ -24,7 +24,7 @@ Examples:
   dlmrt models show ./my-model --check
 """
 
-SHOW_HELP = """Show a model: architecture, diffusion settings, decoder defaults, files.
+SHOW_HELP = """Show a model: architecture, methods, diffusion settings, decoder defaults, files.
 
 MODEL is the name of an embedded model or the path of a model folder.
 
@@ -98,6 +98,7 @@ def _summary(folder: ModelFolder, is_default: bool) -> dict[str, Any]:
         "path": str(folder.path),
         "size_bytes": _size(folder.path),
         "parameters": count_parameters(folder.config),
+        "methods": list(folder.methods),
         "block_size": diffusion.block_size,
         "noise": diffusion.noise,
         "residual": folder.config.residual is not None,
@@ -144,10 +145,15 @@ def _render_summary(row: dict[str, Any]) -> str:
     facts = [
         f"{row['parameters'] / 1e6:.1f} M parameters",
         f"{row['size_bytes'] / 1e6:.1f} MB on disk",
-        f"block {row['block_size']}",
-        f"{row['noise']} noise",
-        f"residual input {'yes' if row['residual'] else 'no'}",
     ]
+    if "diffusion" in row["methods"]:
+        facts += [
+            f"block {row['block_size']}",
+            f"{row['noise']} noise",
+            f"residual input {'yes' if row['residual'] else 'no'}",
+        ]
+    else:
+        facts.append("autoregressive only")
     return "\n".join([title, *(f"  {line}" for line in (row["purpose"], ", ".join(facts)) if line)])
 
 
@@ -160,9 +166,11 @@ def _render_details(report: dict[str, Any]) -> str:
         "check": "not run (--check reads all weights)" if count is None else f"{count} tensors, all fit",
         "tokenizer": _yes(report["has_tokenizer"]),
         "chat template": _yes(report["has_chat_template"]),
+        "methods": f"{', '.join(report['methods'])} (default: {report['methods'][0]})",
         "max new tokens": report["max_new_tokens"],
-        "step budget": f"{report['step_budget']} a block",
     }
+    if "diffusion" in report["methods"]:
+        facts["step budget"] = f"{report['step_budget']} a block"
     parts = [_render_summary(report), _render_section("", facts)]
     parts += [_render_section(name, report[name]) for name in ("model", "diffusion", "decoder", "prompt")]
     return "\n\n".join(parts)

@@ -16,7 +16,12 @@ Dtype = Annotated[str | None, typer.Option("--dtype", help="float32, bfloat16 or
 MaxNewTokens = Annotated[
     int | None, typer.Option("--max-new-tokens", "-n", help="At most this many tokens an answer.")
 ]
-Method = Annotated[str, typer.Option("--method", help="diffusion, ar or ar_lookup.")]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        "--method", help="diffusion, ar or ar_lookup. Default: diffusion, or ar where the model has no other."
+    ),
+]
 Policy = Annotated[
     str | None,
     typer.Option(

@@ -18,6 +18,12 @@ def iterate_records(path: Path, required: Mapping[str, type]) -> Iterator[dict[s
     Blank lines are passed over. Raises DataError with the file and line for anything else, and for a
     file that cannot be read or holds no records.
     """
+    for _, record in numbered_records(path, required):
+        yield record
+
+
+def numbered_records(path: Path, required: Mapping[str, type]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Like :func:`iterate_records`, each record with the number of its line (from 1)."""
     empty, number = True, 0
     try:
         with _open(path) as lines:
@@ -25,7 +31,7 @@ def iterate_records(path: Path, required: Mapping[str, type]) -> Iterator[dict[s
                 text = line.decode("utf-8")
                 if text.strip():
                     empty = False
-                    yield _record(text, f"{path}:{number}", required)
+                    yield number, _record(text, f"{path}:{number}", required)
     except FileNotFoundError:
         raise DataError(f"cannot read '{path}': it does not exist (looked in {Path.cwd()})") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -10,7 +10,6 @@ other white space or with inserted words between them.
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +19,7 @@ from typing import Any
 
 from dlmrt.datasets.records import iterate_records
 from dlmrt.errors import DataError
-
-Z_95 = 1.959963984540054
+from dlmrt.stats.intervals import wilson
 
 
 @dataclass(frozen=True)
@@ -44,15 +42,6 @@ class Share:
     def report(self) -> dict[str, Any]:
         """As plain values for JSON."""
         return {"hits": self.hits, "total": self.total, "share": self.share, "interval_95": self.interval}
-
-
-def wilson(hits: int, total: int) -> tuple[float, float]:
-    """The 95 % Wilson score interval of a proportion (Wilson 1927); total > 0."""
-    share, z2 = hits / total, Z_95 * Z_95
-    centre = (share + z2 / (2 * total)) / (1 + z2 / total)
-    half = Z_95 * math.sqrt(share * (1 - share) / total + z2 / (4 * total * total)) / (1 + z2 / total)
-    low = 0.0 if hits == 0 else max(0.0, centre - half)
-    return low, 1.0 if hits == total else min(1.0, centre + half)
 
 
 @dataclass(frozen=True)

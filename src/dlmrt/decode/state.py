@@ -29,7 +29,7 @@ class StepPlan:
     """
 
     block_size: int
-    noise: Noise
+    noise: Noise | None
     policies: frozenset[PolicyName]
     sampling: bool
     max_top_k: int

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import queue
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from dlmrt.engine.request import (
     check_options,
 )
 from dlmrt.engine.stops import RowText
+from dlmrt.engine.streaming import stream_events
 from dlmrt.engine.text import TextCodec
 from dlmrt.errors import PromptError, RequestError
 from dlmrt.models.folder import ModelFolder, open_folder
@@ -170,7 +169,8 @@ class LLM:
         """
         requests, _ = _requests(prompt, ids, messages, options)
         self._batch_size(batch_size)
-        return self._stream(self._prepare_all(requests), on_step, batch_size)
+        prepared = self._prepare_all(requests)
+        return stream_events(lambda put: self.decode(prepared, put, on_step, batch_size))
 
     def prepare(self, request: Request) -> Prepared:
         """Check and tokenise one request; raises RequestError or PromptError."""
@@ -304,42 +304,6 @@ class LLM:
             detokenise=row.text_seconds,
             queue=queue_seconds,
         )
-
-    def _stream(
-        self, prepared: Sequence[Prepared], on_step: StepHook | None, batch_size: int | None
-    ) -> Generator[BlockEvent, None, None]:
-        events: queue.SimpleQueue[BlockEvent | BaseException | None] = queue.SimpleQueue()
-        closed = threading.Event()
-
-        def put(event: BlockEvent) -> None:
-            if closed.is_set():
-                raise _Closed  # through the backend: ends every row, and the batches to come
-            events.put(event)
-
-        def work() -> None:
-            try:
-                self.decode(prepared, put, on_step, batch_size)
-            except _Closed:
-                pass
-            except BaseException as error:  # whatever it is belongs to the consumer
-                events.put(error)
-            else:
-                events.put(None)
-
-        worker = threading.Thread(target=work, name="dlmrt-stream", daemon=True)
-        worker.start()
-        try:
-            while (item := events.get()) is not None:
-                if isinstance(item, BaseException):
-                    raise item
-                yield item
-        finally:
-            closed.set()
-            worker.join()
-
-
-class _Closed(Exception):
-    """The consumer of a stream went away; nobody reads what would come."""
 
 
 @dataclass

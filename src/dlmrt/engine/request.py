@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 from dlmrt.config import DecoderConfig, GenerationDefaults, from_mapping, to_mapping
 from dlmrt.errors import ConfigError, PromptError, RequestError, nearest
 from dlmrt.rows import FinishReason, Method
-from dlmrt.validate import METHODS, validate_temperature
+from dlmrt.validate import methods_of, validate_method, validate_temperature
 
 DECODER_OPTIONS: tuple[str, ...] = tuple(f.name for f in dataclasses.fields(DecoderConfig))
 # The decoder options that autoregressive decoding reads; it has no policy and no residual.
@@ -39,14 +39,15 @@ class Options(TypedDict, total=False):
     max_new_tokens: at most this many tokens, exactly (never rounded up to blocks).
     stop: one string or several; the answer ends before the first one that completes.
     method: ``diffusion``, ``ar`` (one token a forward) or ``ar_lookup`` (the same ids, with drafts
-        looked up in the prompt).
+        looked up in the prompt). None: the model's default, ``diffusion`` where it has diffusion
+        settings and ``ar`` where it has none.
     decoder: a whole :class:`DecoderConfig` in place of the model's defaults; the other names are
         its fields and override single ones.
     """
 
     max_new_tokens: int | None
     stop: str | Sequence[str]
-    method: str
+    method: str | None
     decoder: DecoderConfig | None
     policy: str
     threshold: float
@@ -214,13 +215,15 @@ def check_options(options: Mapping[str, Any], defaults: GenerationDefaults) -> S
     for name in options:
         if name not in known:
             raise RequestError(f"unknown option '{name}'{nearest(name, known)} (allowed: {', '.join(known)})")
-    method = _method(options.get("method", "diffusion"))
+    asked = options.get("method")
+    methods = methods_of(defaults.diffusion)
+    method = methods[0] if asked is None else validate_method(asked, defaults.diffusion)
     given = {name: options[name] for name in options if name in DECODER_OPTIONS}
     base = options.get("decoder")
     if base is not None and not isinstance(base, DecoderConfig):
         raise RequestError(f"decoder is {type(base).__name__}; it must be a DecoderConfig")
     decoder = _decoder(given, defaults.decoder if base is None else base)
-    _refuse_unread(given, decoder, method)
+    _refuse_unread(given, decoder, method, methods)
     validate_temperature(decoder.temperature)
     return Settings(decoder, method, check_stops(options.get("stop", ())), options.get("max_new_tokens"))
 
@@ -262,14 +265,6 @@ def answer_limit(asked: int | None, prompt_tokens: int, default: int, context: i
     return asked
 
 
-def _method(value: object) -> Method:
-    if value in METHODS:
-        return cast(Method, value)
-    raise RequestError(
-        f"method is {value!r}; it must be one of {', '.join(METHODS)}{nearest(str(value), METHODS)}"
-    )
-
-
 def _decoder(given: Mapping[str, Any], base: DecoderConfig) -> DecoderConfig:
     try:
         return from_mapping(DecoderConfig, {**to_mapping(base), **given})
@@ -277,12 +272,14 @@ def _decoder(given: Mapping[str, Any], base: DecoderConfig) -> DecoderConfig:
         raise RequestError(str(error)) from None
 
 
-def _refuse_unread(given: Iterable[str], decoder: DecoderConfig, method: Method) -> None:
+def _refuse_unread(
+    given: Iterable[str], decoder: DecoderConfig, method: Method, methods: Sequence[Method]
+) -> None:
     for name in given:
         if method != "diffusion" and name not in AR_OPTIONS:
             raise RequestError(
                 f"{name} has no effect with method '{method}', which reads {', '.join(sorted(AR_OPTIONS))}; "
-                "leave it out or use method 'diffusion'"
+                "leave it out" + (" or use method 'diffusion'" if "diffusion" in methods else "")
             )
         readers = POLICY_OPTIONS.get(name)
         if readers is not None and decoder.policy not in readers:

@@ -121,6 +121,10 @@ class TextCodec:
             raise PromptError("the conversation has no user message; add one with role 'user'")
         return self.encode_prompt(users[-1])
 
+    def encode_text(self, text: str) -> list[int]:
+        """Turn text into its own ids: no prompt format around it, no control token in it."""
+        return self._encode(text)
+
     def check_ids(self, ids: Sequence[int]) -> list[int]:
         """Check prompt ids that the caller made.
 

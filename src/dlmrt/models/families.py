@@ -24,13 +24,15 @@ DIFFUSION_KEYS = ("block_size", "noise", "mask_token_id", "reserved_ids")
 @dataclass(frozen=True)
 class Family:
     """One kind of checkpoint. ``qk_norm``, ``head_dim``: ``None`` = the file says (head_dim: or the
-    width of the model divided by the heads). ``harmless``: its own keys that inference ignores.
+    width of the model divided by the heads). ``autoregressive``: a plain language model unless its files
+    say how it was trained for diffusion. ``harmless``: its own keys that inference ignores.
     """
 
     model_type: str
     architecture: str
     qk_norm: bool | None = None
     head_dim: int | None = None
+    autoregressive: bool = False
     harmless: frozenset[str] = frozenset()
 
     @property
@@ -41,8 +43,8 @@ class Family:
 
 FAMILIES: tuple[Family, ...] = (
     Family(OWN_TYPE, OWN_ARCHITECTURE),
-    Family("qwen3", "Qwen3ForCausalLM", qk_norm=True, head_dim=128),
-    Family("llama", "LlamaForCausalLM", qk_norm=False),
+    Family("qwen3", "Qwen3ForCausalLM", qk_norm=True, head_dim=128, autoregressive=True),
+    Family("llama", "LlamaForCausalLM", qk_norm=False, autoregressive=True),
     # A Qwen3 body whose config.json carries block_size and mask_token_id; the keys below steer
     # its training code.
     Family(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dlmrt.errors import ConfigError, ModelNotFoundError, nearest
-from dlmrt.models.folder import CONFIG_FILE
+from dlmrt.models.generation import CONFIG_FILE
 from dlmrt.models.storage import parse_json
 
 DEFAULT_NAME = "default"  # another name of the default model

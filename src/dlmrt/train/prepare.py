@@ -160,7 +160,7 @@ def _open_start(config: TrainConfig) -> ModelFolder | None:
     from dlmrt.models.folder import open_folder
     from dlmrt.models.registry import resolve
 
-    return open_folder(resolve(config.model.start))
+    return open_folder(resolve(config.model.start)).require_diffusion()
 
 
 def _check_start(

@@ -16,6 +16,7 @@ from dlmrt.cli import show_steps
 from dlmrt.cli.trace_page import render
 from dlmrt.engine.request import BlockEvent, Result
 from dlmrt.engine.trace import TraceRecorder
+from tests import tiny_folder as tiny
 
 Run = Callable[..., Any]
 
@@ -352,3 +353,21 @@ def test_page_data_survives_its_escaping(llm: LLM) -> None:
     assert found is not None
     assert json.loads(found[1]) == payload
     assert not set("<>&\u2028\u2029") & set(found[1])
+
+
+def test_a_plain_language_model_answers_without_a_method(dlmrt: Run, tmp_path: Path) -> None:
+    folder = str(tiny.write_llama_folder(tmp_path / "llama"))
+    outcome = dlmrt("generate", "the", "-m", folder, "-n", "5", "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["method"] == "ar"
+    for given, message in [
+        (["--method", "diffusion"], "no diffusion settings"),
+        (["--trace", str(tmp_path / "t.html")], "method 'ar' has none"),
+        (["--policy", "fixed"], "policy has no effect with method 'ar'"),
+    ]:
+        outcome = dlmrt("generate", "the", "-m", folder, *given)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert message in outcome.err
+    assert not (tmp_path / "t.html").exists()
+    chat = dlmrt("chat", "-m", folder, "-n", "5", stdin=b"the\n")
+    assert chat.code == 0

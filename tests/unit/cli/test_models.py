@@ -17,6 +17,7 @@ from dlmrt.config import GenerationDefaults
 from dlmrt.models import registry
 from dlmrt.models.folder import save_folder
 from tests.helpers import VOCAB, random_weights, tiny_config, tiny_diffusion
+from tests.tiny_folder import write_llama_folder
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -155,3 +156,14 @@ def test_help_has_examples(call: Call) -> None:
         code, out, _ = call(*argv)
         assert code == 0
         assert "  dlmrt models show ./my-model --check\n" in out
+
+
+def test_a_plain_language_model_says_how_it_decodes(call: Call, tmp_path: Path) -> None:
+    folder = str(write_llama_folder(tmp_path / "llama"))
+    code, out, _ = call("models", "show", folder, "--check")
+    assert code == 0
+    assert "autoregressive only" in out
+    assert "ar, ar_lookup (default: ar)" in out
+    assert "step budget" not in out
+    report = json.loads(call("models", "show", folder, "--json")[1])
+    assert (report["methods"], report["noise"]) == (["ar", "ar_lookup"], None)

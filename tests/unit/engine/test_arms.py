@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from dlmrt.engine.arms import Arm, Place, parse_arms
+from dlmrt.engine.arms import Arm, Place, backend_facts, open_arms, parse_arms
 from dlmrt.errors import RequestError
 
 HERE = Place(model="m")
@@ -17,6 +19,20 @@ def test_methods_by_name_and_labels_with_settings() -> None:
         Arm("lookup", {"method": "ar_lookup"}, HERE),
         Arm("fast", {"policy": "threshold", "threshold": 0.7, "seed": 3, "method": "diffusion"}, HERE),
     )
+
+
+def test_names_may_be_joined_by_commas_before_the_first_settings() -> None:
+    arms = parse_arms(["diffusion,ar,fast:policy=threshold,threshold=0.7", "lookup"], HERE, {})
+    assert [arm.name for arm in arms] == ["diffusion", "ar", "fast", "lookup"]
+    assert arms[2].options == {"policy": "threshold", "threshold": 0.7, "method": "diffusion"}
+
+
+def test_each_place_is_loaded_once(folder: Path) -> None:
+    arms = parse_arms(["diffusion", "ar", "b:backend=numpy"], Place(str(folder)), {})
+    llms = open_arms(arms)
+    assert set(llms) == {Place(str(folder)), Place(str(folder), "numpy")}
+    facts = backend_facts(llms[arms[2].place])
+    assert (facts.name, facts.reason, facts.device, facts.dtype) == ("numpy", "asked for", "cpu", "float32")
 
 
 def test_an_arm_may_have_a_place_of_its_own() -> None:
@@ -45,8 +61,18 @@ def test_defaults_reach_only_who_reads_them() -> None:
         ([":seed=1"], "no usable name"),
         (["threshold=0.7"], "no usable name"),
         (["a:seed=[1"], "can't be read"),
+        (["difusion"], "'difusion' is no method; did you mean 'diffusion'"),
+        (["gsm8k"], "'gsm8k' is no method .* a label needs some"),
+        (["ar,"], "no usable name"),
+        (["a:seed=1,b:seed=2"], "every arm with settings is a word of its own"),
     ],
 )
 def test_what_cannot_be_read_is_refused(specs: list[str], message: str) -> None:
     with pytest.raises(RequestError, match=message):
         parse_arms(specs, HERE, {})
+
+
+def test_a_default_that_no_arm_reads_is_refused() -> None:
+    with pytest.raises(RequestError, match=r"threshold has no effect: no arm reads it \(ar, lookup\)"):
+        parse_arms(["ar", "lookup"], HERE, {"threshold": 0.5})
+    assert len(parse_arms(["ar", "diffusion"], HERE, {"threshold": 0.5})) == 2

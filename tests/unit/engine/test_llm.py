@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dlmrt import LLM, BlockEvent, Result
-from dlmrt.engine.request import Request
+from dlmrt.engine.request import Forwards, Request
 from dlmrt.errors import PromptError, RequestError
 from dlmrt.rows import StepRecord
 from tests import tiny_folder as tiny
@@ -339,3 +339,28 @@ def test_the_torch_backend_gives_the_same_answers(llm: LLM, folder: Path) -> Non
     found = eager.generate(prompts, **options)
     assert [r.ids for r in found] == [r.ids for r in llm.generate(prompts, **options)]
     assert (found[0].backend, found[0].backend_reason) == ("eager", "asked for")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama checkpoint that knows nothing of diffusion."""
+    return tiny.write_llama_folder(tmp_path_factory.mktemp("plain") / "llama")
+
+
+@pytest.mark.parametrize("backend", ["numpy", "eager"])
+def test_a_plain_language_model_answers_by_its_default_method(plain: Path, backend: str) -> None:
+    if backend == "eager":
+        pytest.importorskip("torch")
+    llm = LLM.load(str(plain), backend=backend)
+    result = llm.generate("the stop", max_new_tokens=12)
+    assert (result.method, result.backend, len(result.ids)) == ("ar", backend, 12)
+    assert result.forwards == Forwards(prefill=1, denoise=11, commit=0)
+    assert result.ids == llm.generate("the stop", max_new_tokens=12, method="ar_lookup").ids
+    ids = [tiny.TASK, *tiny.encode("the stop")]  # its tokenizer begins every text so
+    assert result.ids == llm.generate(ids=ids, max_new_tokens=12).ids
+    assert check_stream(list(llm.stream("the stop", max_new_tokens=12))).ids == result.ids
+
+
+def test_asking_a_plain_language_model_for_diffusion_says_what_is_missing(plain: Path) -> None:
+    with pytest.raises(RequestError, match=r'dlmrt\.json with "block_size", "noise" and "mask_token_id"'):
+        LLM.load(str(plain)).generate("the", method="diffusion")

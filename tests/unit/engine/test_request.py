@@ -27,6 +27,18 @@ def test_defaults_are_the_models_and_single_options_override_them() -> None:
     assert settings.method == "diffusion"
 
 
+def test_the_default_method_is_the_models_first() -> None:
+    plain = GenerationDefaults(DiffusionConfig(block_size=1, noise=None))
+    for asked in ({}, {"method": None}, {"method": "ar"}):
+        assert check_options(asked, plain).method == "ar"
+        assert check_options({**asked, "method": "ar_lookup"}, plain).method == "ar_lookup"
+    assert check_options({"method": None}, DEFAULTS).method == "diffusion"
+    with pytest.raises(RequestError, match="no diffusion settings.*block_size.*noise.*mask_token_id"):
+        check_options({"method": "diffusion"}, plain)
+    with pytest.raises(RequestError, match=r"threshold has no effect with method 'ar'.*; leave it out$"):
+        check_options({"threshold": 0.5}, plain)
+
+
 def test_a_whole_decoder_replaces_the_defaults() -> None:
     whole = DecoderConfig(policy="fixed", per_step=2)
     assert check_options({"decoder": whole}, DEFAULTS).decoder == whole

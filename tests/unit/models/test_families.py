@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dlmrt.config import ModelConfig, ResidualConfig
+from dlmrt.config import ModelConfig, PromptFormat, ResidualConfig
 from dlmrt.errors import ConfigError
 from dlmrt.models.families import FAMILIES
 from dlmrt.models.folder import open_folder
@@ -72,6 +72,7 @@ SDAR: dict[str, Any] = {
 
 
 def write(folder: Path, **files: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
     for name, data in files.items():
         (folder / f"{name}.json").write_text(json.dumps(data))
     return folder
@@ -141,11 +142,69 @@ def test_an_overlay_overrides_the_mask_id(tmp_path: Path) -> None:
     assert opened.generation.diffusion.block_size == 4
 
 
-def test_an_autoregressive_checkpoint_says_what_to_add(tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigError, match=r'llama checkpoint without diffusion.*dlmrt\.json.*"mask_token_id"'
-    ):
-        open_folder(write(tmp_path, config=LLAMA))
+@pytest.mark.parametrize("extra", [{}, {"dlmrt": {"block_size": None, "max_new_tokens": 7}}])
+def test_a_plain_language_model_decodes_autoregressively(tmp_path: Path, extra: dict[str, Any]) -> None:
+    opened = open_folder(write(tmp_path, config=LLAMA, **extra))
+    assert opened.methods == ("ar", "ar_lookup")
+    assert opened.config.clean_attention == "causal"
+    diffusion = opened.generation.diffusion
+    assert (diffusion.denoises, diffusion.noise, diffusion.eos_token_ids) == (False, None, (2,))
+    with pytest.raises(ConfigError, match=r'dlmrt\.json with "block_size", "noise" and "mask_token_id"'):
+        opened.require_diffusion()
+
+
+def test_with_diffusion_settings_it_has_all_methods(tmp_path: Path) -> None:
+    opened = open_folder(write(tmp_path, config=LLAMA, dlmrt=BLOCK))
+    assert opened.methods == ("diffusion", "ar", "ar_lookup")
+    assert opened.config.clean_attention == "block"
+    assert opened.require_diffusion() is opened
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"config": {k: v for k, v in SDAR.items() if k != "block_size"}}, "sdar checkpoint without diff"),
+        ({"config": LLAMA, "dlmrt": {"noise": "mask", "mask_token_id": 90}}, "sets 'noise' and no 'block"),
+        ({"config": LLAMA, "generation_config": {"mask_token_id": 90}}, "sets 'mask_token_id' and no"),
+        ({"config": {**LLAMA, "mask_token_id": 90}}, "sets 'mask_token_id' and no"),
+        ({"config": LLAMA, "dlmrt": {"residual": {"top_k": 4}}}, "sets 'residual' and no"),
+        ({"config": LLAMA, "dlmrt": {"clean_attention": "block"}}, "sets 'clean_attention' and no"),
+        ({"config": LLAMA, "dlmrt": {"block_size": 4, "noise": None}}, "block_size is 4; it must be 1 when"),
+        (
+            {"config": LLAMA, "dlmrt": {"block_size": 1, "noise": None, "mask_token_id": 90}},
+            "mask_token_id is 90; it must be null",
+        ),
+    ],
+)
+def test_half_of_the_diffusion_settings_is_an_error(
+    tmp_path: Path, files: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        open_folder(write(tmp_path, **files))
+
+
+def test_the_tokens_a_tokenizer_adds_become_the_prompt_format(tmp_path: Path) -> None:
+    template = {
+        "type": "TemplateProcessing",
+        "single": [
+            {"SpecialToken": {"id": "<s>", "type_id": 0}},
+            {"Sequence": {"id": "A", "type_id": 0}},
+            {"SpecialToken": {"id": "</s>", "type_id": 0}},
+        ],
+        "special_tokens": {
+            "<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]},
+            "</s>": {"id": "</s>", "ids": [2, 3], "tokens": ["</s>", "<end>"]},
+        },
+    }
+    both = {"type": "Sequence", "processors": [{"type": "ByteLevel"}, template]}
+    for at, value in enumerate([template, both]):
+        folder = write(tmp_path / str(at), config=LLAMA, tokenizer={"post_processor": value})
+        assert open_folder(folder).generation.prompt == PromptFormat(("<s>",), ("</s>", "<end>"))
+    own = {"prompt": {"prefix": ["<a>"]}}
+    asked = write(tmp_path / "own", config=LLAMA, tokenizer={"post_processor": template}, dlmrt=own)
+    assert open_folder(asked).generation.prompt == PromptFormat(("<a>",))
+    plain = write(tmp_path / "none", config=LLAMA, tokenizer={"post_processor": {"type": "ByteLevel"}})
+    assert open_folder(plain).generation.prompt == PromptFormat()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlmrt.config import DecoderConfig, GenerationDefaults
+from dlmrt.config import DecoderConfig, DiffusionConfig, GenerationDefaults
 from dlmrt.errors import ConfigError, ModelNotFoundError, WeightsError
 from dlmrt.models import folder as folder_module
 from dlmrt.models.folder import ModelFolder, card_summary, open_folder, save_folder
@@ -41,6 +41,14 @@ def test_what_is_saved_is_what_is_opened(make_folder: MakeFolder, changes: dict[
     assert open_folder(saved.path) == saved
     assert saved.config == config
     assert saved.generation == defaults()
+
+
+def test_an_autoregressive_model_is_saved_as_one(tmp_path: Path) -> None:
+    config = tiny_config(residual=None, clean_attention="causal")
+    generation = GenerationDefaults(DiffusionConfig(block_size=1, noise=None, eos_token_ids=(1,)))
+    saved = save_folder(tmp_path / "ar", config, generation, random_weights(config), tokenizer_json=None)
+    assert open_folder(saved.path) == saved
+    assert saved.methods == ("ar", "ar_lookup")
 
 
 def test_saved_again_it_is_the_same_bytes(make_folder: MakeFolder) -> None:

@@ -17,6 +17,7 @@ from dlmrt.train.config import TrainConfig  # noqa: E402
 from dlmrt.train.metrics import SilentReporter  # noqa: E402
 from dlmrt.train.prepare import prepare  # noqa: E402
 from dlmrt.train.trainer import train  # noqa: E402
+from tests.tiny_folder import write_llama_folder  # noqa: E402
 
 Make = Callable[..., TrainConfig]
 
@@ -78,3 +79,10 @@ def test_a_start_model_keeps_its_grid_and_noise(
     form = {"prefix": ["<|sep|>"], "suffix": ["<|fix|>"], "align": True}
     prepare(make_config(model=model, tokenizer={}, out=out, prompt=form), told)
     assert [n for n in told.notes if n.startswith("the prompt format differs from that of the start model")]
+
+
+def test_a_start_model_without_diffusion_settings_is_refused(make_config: Make, tmp_path: Path) -> None:
+    start = write_llama_folder(tmp_path / "llama")
+    config = make_config(model={"start": str(start)}, tokenizer={})
+    with pytest.raises(ConfigError, match=r"llama: this model has no diffusion settings.*dlmrt\.json"):
+        prepare(config, SilentReporter())

@@ -1,0 +1,92 @@
+"""A claimed speed against measured ones: on which share of the prompts it was met, with which spread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+from dlmrt.errors import RequestError
+from dlmrt.results.schema import BenchCell, Claim, Distribution, PromptTimes, ShareOf
+from dlmrt.results.summarise import distribution, share_of
+
+Measure = Literal["decode", "end_to_end"]
+# A claim is judged on at least this many prompts. When all of n prompts meet it, the lower end of the
+# 95 % Wilson interval is n / (n + 3.84): with 8 it passes two thirds, so that "met" means "on most".
+MIN_PROMPTS = 8
+CLOCKS = {"engine": "the engine's clock", "client": "the client's clock"}
+RATES = {"decode": "decode-only", "end_to_end": "end to end"}
+
+
+def check_claim(tokens_per_second: float, measure: Measure, prompts: Mapping[str, int]) -> None:
+    """Refuse, before any work, a claim that the run could not judge. prompts: how many, by suite.
+
+    Raises RequestError: a claim that is no positive number, an unknown measure, too few prompts (says
+    how many more a suite needs).
+    """
+    if not (math.isfinite(tokens_per_second) and tokens_per_second > 0):
+        raise RequestError(
+            f"the claim is {tokens_per_second}; it must be tokens a second, above 0 and finite"
+        )
+    if measure not in get_args(Measure):
+        raise RequestError(f"measure is {measure!r}; it must be one of {', '.join(get_args(Measure))}")
+    if not prompts:
+        raise RequestError("there is nothing to judge the claim on; measure at least one suite")
+    for suite, count in prompts.items():
+        _require_prompts(f"suite '{suite}'", count)
+
+
+def judge_claim(tokens_per_second: float, cells: Sequence[BenchCell], measure: Measure) -> tuple[Claim, ...]:
+    """Judge a claimed speed on every cell: one verdict for each arm and suite, in the cells' order.
+
+    A prompt meets it when its median rate over the repeats does. measure: ``decode`` (without the first
+    block's prefill; prompts whose decode rate is not known are left out, and the verdict says how many)
+    or ``end_to_end`` (the whole request).
+    Raises RequestError: as :func:`check_claim`, also when prompts got lost on the way.
+    """
+    check_claim(tokens_per_second, measure, {cell.suite: len(cell.prompts) for cell in cells})
+    return tuple(_judge(tokens_per_second, cell, measure) for cell in cells)
+
+
+def _judge(claimed: float, cell: BenchCell, measure: Measure) -> Claim:
+    known = [rate for rate in (_rate(prompt, measure) for prompt in cell.prompts) if rate is not None]
+    left_out = len(cell.prompts) - len(known)
+    _require_prompts(f"suite '{cell.suite}' of arm '{cell.arm}'", len(known), left_out)
+    met = share_of(sum(rate >= claimed for rate in known), len(known))
+    measured = distribution(known)
+    assert measured is not None  # there are at least MIN_PROMPTS
+    verdict = _sentence(claimed, cell, measure, met, measured)
+    if left_out:
+        verdict += f" {left_out} more have no {RATES[measure]} rate and are left out."
+    return Claim(claimed, measure, cell.arm, cell.suite, cell.clock, met, measured, verdict)
+
+
+def _rate(prompt: PromptTimes, measure: Measure) -> float | None:
+    return prompt.tokens_per_second_decode if measure == "decode" else prompt.tokens_per_second
+
+
+def _require_prompts(where: str, count: int, left_out: int = 0) -> None:
+    if count >= MIN_PROMPTS:
+        return
+    lost = f" ({left_out} more have no such rate)" if left_out else ""
+    raise RequestError(
+        f"{where} has {count} prompts to judge a claim on{lost}; it takes at least {MIN_PROMPTS}, "
+        f"so {MIN_PROMPTS - count} more"
+    )
+
+
+def _sentence(claimed: float, cell: BenchCell, measure: Measure, met: ShareOf, measured: Distribution) -> str:
+    low, high = met.interval_95 or (0.0, 1.0)
+    share = 100 * (met.share or 0.0)
+    rows = "" if cell.batch_size == 1 else f" a request, {cell.batch_size} at a time"
+    return (
+        f"{claimed:g} tokens/s{rows} ({RATES[measure]}, {CLOCKS[cell.clock]}) was met on {met.hits} of "
+        f"{met.total} prompts ({share:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %). "
+        f"Measured: median {_number(measured.median)} ({_number(measured.median / claimed)} times the "
+        f"claim), 10th to 90th percentile {_number(measured.p10)} to {_number(measured.p90)}, least "
+        f"{_number(measured.minimum)}, most {_number(measured.maximum)}."
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
