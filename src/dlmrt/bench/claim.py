@@ -18,6 +18,15 @@ CLOCKS = {"engine": "the engine's clock", "client": "the client's clock"}
 RATES = {"decode": "decode-only", "end_to_end": "end to end"}
 
 
+def check_measurable(measure: Measure, streams: bool) -> None:
+    """Refuse a claim about decoding where whole answers come at once; raises RequestError."""
+    if measure == "decode" and not streams:
+        raise RequestError(
+            "the claim speaks of decode-only tokens/s, and a server asked without streaming gives whole answers, "
+            "which have no such rate; use --claim-measure end_to_end, or drop --no-stream"
+        )
+
+
 def check_claim(tokens_per_second: float, measure: Measure, prompts: Mapping[str, int]) -> None:
     """Refuse, before any work, a claim that the run could not judge. prompts: how many, by suite.
 
@@ -36,16 +45,24 @@ def check_claim(tokens_per_second: float, measure: Measure, prompts: Mapping[str
         _require_prompts(f"suite '{suite}'", count)
 
 
-def judge_claim(tokens_per_second: float, cells: Sequence[BenchCell], measure: Measure) -> tuple[Claim, ...]:
-    """Judge a claimed speed on every cell: one verdict for each arm and suite, in the cells' order.
+def judge_claim(
+    tokens_per_second: float, cells: Sequence[BenchCell], measure: Measure
+) -> tuple[tuple[Claim, ...], dict[str, str]]:
+    """Judge a claimed speed on every cell: verdicts in the cells' order, and why a cell has none.
 
     A prompt meets it when its median rate over the repeats does. measure: ``decode`` (without the first
     block's prefill; prompts whose decode rate is not known are left out, and the verdict says how many)
     or ``end_to_end`` (the whole request).
-    Raises RequestError: as :func:`check_claim`, also when prompts got lost on the way.
+    A cell without a verdict, because too few of its prompts have that rate, is named by arm and suite.
     """
-    check_claim(tokens_per_second, measure, {cell.suite: len(cell.prompts) for cell in cells})
-    return tuple(_judge(tokens_per_second, cell, measure) for cell in cells)
+    claims: list[Claim] = []
+    without: dict[str, str] = {}
+    for cell in cells:
+        try:
+            claims.append(_judge(tokens_per_second, cell, measure))
+        except RequestError as error:  # an interrupted run, or failed requests: the other verdicts stay
+            without[f"claim on {cell.suite}, arm {cell.arm}, batch {cell.batch_size}"] = str(error)
+    return tuple(claims), without
 
 
 def _judge(claimed: float, cell: BenchCell, measure: Measure) -> Claim:

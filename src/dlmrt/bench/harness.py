@@ -24,7 +24,6 @@ from dlmrt.bench.suites import SuitePrompt
 from dlmrt.config import to_mapping
 from dlmrt.engine.arms import Arm, Place
 from dlmrt.environment.report import environment
-from dlmrt.errors import RequestError
 from dlmrt.results.envelope import hardware_label, public_environment, run_facts
 from dlmrt.results.schema import SCHEMA_VERSION, BenchCell, Claim, Floor, ModelFacts, ResultFile
 from dlmrt.validate import AR_METHODS
@@ -115,10 +114,16 @@ def _measure_server(run: _Run, fitted: Sequence[Fitted]) -> None:
     for length in run.plan.lengths:
         asked = server_plan(run.plan, [each for each in fitted if each.length == length], length)
         cells, facts = measure_server(asked, run.progress)
+        local = {subject.name for subject in run.subjects.values()}
+        if facts.model in local:  # the server's model of that name need not be the one measured here
+            facts = replace(facts, model=f"{facts.model} (server)")
+            cells = [replace(cell, model=facts.model) for cell in cells]
         run.cells += cells
         run.server.append(facts)
         for suite, reason in facts.skipped.items():
             run.skipped[f"server on {suite}"] = reason
+        if facts.interrupted:
+            raise KeyboardInterrupt
 
 
 def _measure_arms(run: _Run, fitted: Sequence[Fitted]) -> None:
@@ -276,11 +281,9 @@ def _claims(run: _Run) -> tuple[Claim, ...]:
     claim = run.plan.claim
     if claim is None:
         return ()
-    try:
-        return judge_claim(claim.tokens_per_second, run.cells, claim.measure)
-    except RequestError as error:  # an interrupted run: the numbers stay, the verdict goes
-        run.skipped["claim"] = str(error)
-        return ()
+    claims, without = judge_claim(claim.tokens_per_second, run.cells, claim.measure)
+    run.skipped |= without
+    return claims
 
 
 def _settings(run: _Run) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dlmrt.bench.claim import Measure, check_claim
+from dlmrt.bench.claim import Measure, check_claim, check_measurable
 from dlmrt.bench.measure import Subject, prepare
 from dlmrt.bench.random_model import RandomModel, fixed_work, random_folder
 from dlmrt.bench.server import ServerPlan
@@ -115,6 +115,8 @@ def check_plan(plan: BenchPlan) -> None:
         check_server_plan(
             server_plan(plan, [Fitted(s, None, s.prompts) for s in plan.suites], plan.lengths[0])
         )
+        if plan.claim is not None:
+            check_measurable(plan.claim.measure, plan.server.stream)
     # Once more when it is known which prompts fit.
     check_claims(plan, {suite.name: len(suite.prompts[: plan.limit]) for suite in plan.suites})
 

@@ -68,7 +68,7 @@ class ServerFacts:
     url: without query. model: its name without the machine's folders (also the cells' ``model``).
     software: the HTTP ``Server`` header. settings: plain data for the result's ``settings``. failed:
     measured requests that failed, by reason. skipped: suites of which every request failed, with the
-    first reason.
+    first reason. interrupted: Ctrl-C came; what had been answered by then is kept.
     """
 
     url: str
@@ -77,6 +77,7 @@ class ServerFacts:
     settings: dict[str, Any]
     failed: dict[str, int]
     skipped: dict[str, str]
+    interrupted: bool = False
 
 
 def api_key_from(variable: str) -> str:
@@ -118,7 +119,7 @@ def measure_server(plan: ServerPlan, progress: Progress | None = None) -> tuple[
 
     Raises RequestError: the plan, or several models to choose from. ServerError: a server that can't be
     reached or refuses the first warm-up, that doesn't say how many tokens it made, or no request of
-    which succeeded.
+    which succeeded. KeyboardInterrupt: Ctrl-C before anything was answered; later it ends the run early.
     """
     endpoint = check_plan(plan)
     model = plan.model if plan.model is not None else _only_model(endpoint, plan.timeout)
@@ -130,12 +131,16 @@ def measure_server(plan: ServerPlan, progress: Progress | None = None) -> tuple[
         asked, seconds = run.measure(suite)
         if any(each.answers for each in asked):
             cells.append(build_cell(suite.name, asked, run.setting(), seconds))
-        else:
+        elif not run.interrupted:
             reason = next(reason for each in asked for reason in each.failures)
             skipped[suite.name] = f"every request failed; the first: {reason}"
+        if run.interrupted:
+            break
     if not cells:
+        if run.interrupted:
+            raise KeyboardInterrupt
         raise ServerError(f"no measured request succeeded; {next(iter(skipped.values()))}")
-    return cells, _facts(run, first, skipped)
+    return cells, dataclasses.replace(_facts(run, first, skipped), interrupted=run.interrupted)
 
 
 def public_name(model: str) -> str:
@@ -191,6 +196,7 @@ class _Run:
         self._reasons: dict[str, str] = {}  # kind of failure to its first message
         self._counts: Counter[str] = Counter()
         self._progress = progress
+        self.interrupted = False
         self._done = 0
         self._total = sum(plan.warmups + plan.repeats * len(suite.prompts) for suite in plan.suites)
 
@@ -221,6 +227,15 @@ class _Run:
             self._report(suite.name)
         asked = [Asked(prompt, self._limit(prompt)) for prompt in suite.prompts]
         start = time.perf_counter()
+        try:
+            self._repeat(suite, asked)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            asked = [each for each in asked if each.answers or each.failures]
+            self._notes.append(f"interrupted; {len(asked)} of {len(suite.prompts)} prompts were asked")
+        return asked, time.perf_counter() - start
+
+    def _repeat(self, suite: Suite, asked: Sequence[Asked]) -> None:
         for repeat in range(self.plan.repeats):
             if repeat and not any(each.answers for each in asked):
                 self._report(suite.name, len(asked) * (self.plan.repeats - repeat))
@@ -228,7 +243,6 @@ class _Run:
             for each, outcome in self._all(asked):
                 self._keep(each, outcome)
                 self._report(suite.name)
-        return asked, time.perf_counter() - start
 
     def setting(self) -> Setting:
         """What the cells say about this run."""

@@ -67,7 +67,7 @@ def model_facts(subject: Subject) -> ModelFacts:
         name=subject.name,
         parameters=count_parameters(folder.config),
         weights_sha256={} if subject.random else weights_sha256(folder.path),
-        block_size=diffusion.block_size,
+        block_size=diffusion.block_size if diffusion.denoises else None,
         noise=diffusion.noise,
         random_weights=subject.random,
     )

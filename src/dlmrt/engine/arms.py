@@ -2,8 +2,8 @@
 
 An arm is written ``NAME[:KEY=VALUE,...]``, for example ``ar``, ``fast:policy=threshold,threshold=0.7``
 or ``trained:model=runs/orl/final``. A name that is a method (``diffusion``, ``ar``, ``ar_lookup``, or
-``lookup`` for short) chooses it; any other name is a label, and needs settings to differ by. One spec may
-begin with further names and commas: ``diffusion,ar,fast:threshold=0.7``.
+``lookup`` for short) chooses it; any other name is a label, needs settings to differ by, and has its model's own method.
+One spec may begin with further names and commas: ``diffusion,ar,fast:threshold=0.7``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import yaml
 
 from dlmrt.engine.llm import LLM
 from dlmrt.engine.request import AR_OPTIONS, DECODER_OPTIONS
-from dlmrt.errors import RequestError, nearest
+from dlmrt.errors import DlmrtError, RequestError, nearest
+from dlmrt.models.folder import open_folder
+from dlmrt.models.registry import resolve
 from dlmrt.results.schema import BackendFacts
 from dlmrt.validate import METHODS
 
@@ -103,16 +105,25 @@ def _parse(spec: str, place: Place, defaults: Mapping[str, Any]) -> Arm:
             f"settings; a label needs some, as in '{name}:threshold=0.7'"
         )
     given = _settings(spec, rest)
-    method = str(given.pop("method", SHORT_NAMES.get(name, name if name in METHODS else "diffusion")))
-    method = SHORT_NAMES.get(method, method)
     where = {key: given.pop(key) for key in PLACE_KEYS if key in given}
+    new_place = Place(**{key: where.get(key, getattr(place, key)) for key in PLACE_KEYS})
+    named = SHORT_NAMES.get(name, name if name in METHODS else None)
+    method = str(given.pop("method", None) or named or _own_method(new_place))
+    method = SHORT_NAMES.get(method, method)
     usable = {
         key: value
         for key, value in defaults.items()
         if key != "method" and (method == "diffusion" or key not in DECODER_OPTIONS or key in AR_OPTIONS)
     }
-    new_place = Place(**{key: where.get(key, getattr(place, key)) for key in PLACE_KEYS})
     return Arm(name, {**usable, **given, "method": method}, new_place)
+
+
+def _own_method(place: Place) -> str:
+    """What the model decodes with when nothing is said; a folder that can't be opened is reported later."""
+    try:
+        return open_folder(resolve(place.model)).methods[0]
+    except DlmrtError:
+        return "diffusion"
 
 
 def _settings(spec: str, text: str) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def _model_facts(run: Prepared) -> dict[str, ModelFacts]:
             name=model.name,
             parameters=parameter_count(config),
             weights_sha256=model.weights_sha256,
-            block_size=diffusion.block_size,
+            block_size=diffusion.block_size if diffusion.denoises else None,
             noise=diffusion.noise,
         )
     return facts

@@ -66,15 +66,3 @@ def _flat(part: Mapping[str, Any], at: str) -> dict[str, Any]:
 def _show(value: Any) -> str:
     text = "not given" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def require_items(n: int, needed: int, claim: str) -> None:
-    """Refuse a claim that ``n`` items can't carry.
-
-    claim: what it would say, as in "equal accuracy". Raises DataError with both numbers.
-    """
-    if n < needed:
-        raise DataError(
-            f"{claim} needs at least {needed} items, and there are {n}; "
-            "measure more items or leave the claim out"
-        )

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
 
-from dlmrt.bench.claim import MIN_PROMPTS, check_claim, judge_claim
+from dlmrt.bench.claim import MIN_PROMPTS, check_claim, check_measurable, judge_claim
 from dlmrt.errors import RequestError
 from dlmrt.results.schema import BackendFacts, BenchCell, PromptTimes
 
@@ -47,7 +48,8 @@ def cell(rates: list[float], decode: list[float | None] | None = None, **changes
 
 def test_a_claim_met_on_some_prompts() -> None:
     rates = [100.0, 200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0, 900.0, 1000.0]
-    (claim,) = judge_claim(800, [cell(rates)], "end_to_end")
+    (claim,), without = judge_claim(800, [cell(rates)], "end_to_end")
+    assert without == {}
 
     assert (claim.met.hits, claim.met.total, claim.met.share) == (3, 10, 0.3)  # 800 itself meets it
     # Wilson, by hand: centre (0.3 + 0.19207) / 1.38415 = 0.35550, half width 0.24769.
@@ -66,19 +68,20 @@ def test_a_claim_met_on_some_prompts() -> None:
 
 def test_decode_only_leaves_out_prompts_without_that_rate() -> None:
     decode = [50.0] * MIN_PROMPTS + [None]
-    (claim,) = judge_claim(49.5, [cell([1.0] * 9, decode, clock="client", batch_size=4)], "decode")
+    (claim,), _ = judge_claim(49.5, [cell([1.0] * 9, decode, clock="client", batch_size=4)], "decode")
     assert claim.met.hits == claim.met.total == MIN_PROMPTS
     assert "a request, 4 at a time" in claim.verdict and "the client's clock" in claim.verdict
     assert "1 more have no decode-only rate" in claim.verdict
     # What the least number of prompts is chosen for.
     assert claim.met.interval_95 is not None and claim.met.interval_95[0] > 2 / 3
-    with pytest.raises(RequestError, match=r"has 7 prompts .*2 more have no such rate.*so 1 more"):
-        judge_claim(49.5, [cell([1.0] * 9, [50.0] * 7 + [None, None])], "decode")
+    claims, without = judge_claim(49.5, [cell([1.0] * 9, [50.0] * 7 + [None, None])], "decode")
+    assert claims == ()
+    assert re.search(r"has 7 prompts .*2 more have no such rate.*so 1 more", "".join(without.values()))
 
 
 def test_one_verdict_an_arm_and_suite() -> None:
     cells = [cell([5.0] * 8), cell([15.0] * 8, arm="ar"), cell([25.0] * 8, suite="code")]
-    claims = judge_claim(10, cells, "end_to_end")
+    claims, _ = judge_claim(10, cells, "end_to_end")
     assert [(c.arm, c.suite, c.met.hits) for c in claims] == [
         ("diffusion", "chat", 0),
         ("ar", "chat", 8),
@@ -89,8 +92,6 @@ def test_one_verdict_an_arm_and_suite() -> None:
 @pytest.mark.parametrize("claimed", [0.0, -1.0, math.nan, math.inf])
 def test_claims_that_are_no_speed(claimed: float) -> None:
     with pytest.raises(RequestError, match="above 0"):
-        judge_claim(claimed, [cell([1.0] * 8)], "decode")
-    with pytest.raises(RequestError, match="above 0"):
         check_claim(claimed, "decode", {"chat": 20})
 
 
@@ -98,12 +99,25 @@ def test_too_few_prompts_say_how_many_more() -> None:
     check_claim(2788, "decode", {"chat": MIN_PROMPTS})
     with pytest.raises(RequestError, match="'chat' has 3 prompts.*at least 8, so 5 more"):
         check_claim(2788, "decode", {"code": 20, "chat": 3})
-    with pytest.raises(RequestError, match="'chat' has 3 prompts.*so 5 more"):
-        judge_claim(2788, [cell([1.0] * 8, arm="ar"), cell([1.0] * 3)], "end_to_end")
+
+
+def test_a_cell_that_cannot_be_judged_leaves_the_other_verdicts() -> None:
+    cells = [cell([1.0] * 8, arm="ar"), cell([1.0] * 3), cell([3e3] * 8, suite="code")]
+    claims, without = judge_claim(2788, cells, "end_to_end")
+    assert [(c.arm, c.suite, c.met.hits) for c in claims] == [("ar", "chat", 0), ("diffusion", "code", 8)]
+    assert list(without) == ["claim on chat, arm diffusion, batch 1"]
+    assert "'chat' of arm 'diffusion' has 3 prompts" in without["claim on chat, arm diffusion, batch 1"]
+
+
+def test_whole_answers_carry_no_claim_about_decoding() -> None:
+    check_measurable("end_to_end", streams=False)
+    check_measurable("decode", streams=True)
+    with pytest.raises(RequestError, match="--claim-measure end_to_end"):
+        check_measurable("decode", streams=False)
 
 
 def test_nothing_to_judge_and_an_unknown_measure() -> None:
     with pytest.raises(RequestError, match="at least one suite"):
-        judge_claim(10, [], "decode")
+        check_claim(10, "decode", {})
     with pytest.raises(RequestError, match="decode, end_to_end"):
-        judge_claim(10, [cell([1.0] * 8)], "fastest")  # type: ignore[arg-type]
+        check_claim(10, "fastest", {"chat": 8})  # type: ignore[arg-type]

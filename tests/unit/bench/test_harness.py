@@ -151,7 +151,7 @@ def test_an_interrupted_claim_keeps_its_numbers(folder: Path, monkeypatch: pytes
     eight = suite(*("ab the one two three four five six".split()))
     result = run_bench(plan(folder, "ar", suites=(eight,), claim=ClaimPlan(5.0)))
     assert result.claims == ()
-    assert "takes at least 8" in result.skipped["claim"]
+    assert "takes at least 8" in result.skipped["claim on mine, arm ar, batch 1"]
     assert len(result.speeds[0].prompts) == 4
 
 
@@ -252,3 +252,35 @@ def test_a_server_alone_needs_no_model(folder: Path, server: BenchServer, tmp_pa
     assert len(result.speeds[0].prompts) == 2
     assert result.hardware == harness.NO_HARDWARE
     assert read_result(write_result(result, tmp_path)) == result
+
+
+def test_a_server_model_named_like_a_local_one_is_another_model(folder: Path) -> None:
+    with BenchServer(models=("tiny",)) as running:
+        result = run_bench(plan(folder, "ar", server=server_plan(running), repeats=1))
+    assert {cell.arm: cell.model for cell in result.speeds} == {"server": "tiny (server)", "ar": "tiny"}
+    assert result.models["tiny (server)"].parameters is None
+    assert result.models["tiny"].parameters
+
+
+def test_an_interrupt_at_the_server_keeps_what_was_answered(
+    folder: Path, server: BenchServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(done: int, total: int, what: str) -> None:
+        if done == 3:  # the warm-up and two prompts
+            raise KeyboardInterrupt
+
+    result = run_bench(plan(folder, "ar", server=server_plan(server), repeats=1), progress=interrupt)
+    (cell,) = result.speeds
+    assert [prompt.prompt for prompt in cell.prompts] == ["p0", "p1"]
+    assert "interrupted; 2 of 3 prompts were asked" in cell.notes
+    assert "interrupted" in result.settings[INCOMPLETE]
+    assert read_result(write_result(result, tmp_path)) == result
+
+
+def test_a_claim_that_whole_answers_cannot_carry_is_refused_before_asking(
+    folder: Path, server: BenchServer
+) -> None:
+    asked = dataclasses.replace(server_plan(server), stream=False)
+    with pytest.raises(RequestError, match="--claim-measure end_to_end"):
+        run_bench(plan(folder, arms=(), server=asked, claim=ClaimPlan(5.0)))
+    assert server.requests == []

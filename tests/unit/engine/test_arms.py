@@ -8,6 +8,7 @@ import pytest
 
 from dlmrt.engine.arms import Arm, Place, backend_facts, open_arms, parse_arms
 from dlmrt.errors import RequestError
+from tests import tiny_folder as tiny
 
 HERE = Place(model="m")
 
@@ -39,6 +40,12 @@ def test_an_arm_may_have_a_place_of_its_own() -> None:
     (arm,) = parse_arms(["b:model=runs/1,backend=eager,method=lookup"], HERE, {})
     assert arm.place == Place(model="runs/1", backend="eager")
     assert arm.options == {"method": "ar_lookup"}
+
+
+def test_a_label_takes_the_method_of_its_model(folder: Path, tmp_path: Path) -> None:
+    causal = tiny.write_llama_folder(tmp_path / "llama")
+    arms = parse_arms([f"a:model={causal}", f"b:model={folder}", "c:model=nowhere"], Place(), {})
+    assert [arm.options["method"] for arm in arms] == ["ar", "diffusion", "diffusion"]
 
 
 def test_defaults_reach_only_who_reads_them() -> None:

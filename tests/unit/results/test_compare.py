@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dlmrt.errors import DataError
-from dlmrt.results.compare import differences, require_comparable, require_items
+from dlmrt.results.compare import differences, require_comparable
 from dlmrt.results.schema import ResultFile
 from tests.unit.results.support import DATA, ENVIRONMENT, MODEL, RUN, bench_result, eval_result, put
 
@@ -64,9 +64,3 @@ def test_all_differences_are_named_once() -> None:
 def test_other_models_and_sets_do_not_contradict() -> None:
     other = eval_result(models={"other": dataclasses.replace(MODEL, weights_sha256={})}, data={"b": DATA})
     assert differences([eval_result(), other]) == []
-
-
-def test_too_few_items_for_a_claim() -> None:
-    require_items(1000, 1000, "equal accuracy")
-    with pytest.raises(DataError, match="equal accuracy needs at least 1000 items, and there are 999"):
-        require_items(999, 1000, "equal accuracy")
