@@ -22,8 +22,8 @@ def check_measurable(measure: Measure, streams: bool) -> None:
     """Refuse a claim about decoding where whole answers come at once; raises RequestError."""
     if measure == "decode" and not streams:
         raise RequestError(
-            "the claim speaks of decode-only tokens/s, and a server asked without streaming gives whole answers, "
-            "which have no such rate; use --claim-measure end_to_end, or drop --no-stream"
+            "the claim speaks of decode-only tokens/s, and a server asked without streaming gives whole "
+            "answers, which have no such rate; use --claim-measure end_to_end, or drop --no-stream"
         )
 
 

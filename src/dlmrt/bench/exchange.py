@@ -240,7 +240,7 @@ def _failure(target: str, endpoint: Endpoint, error: Exception, timeout: float) 
     if isinstance(error, TimeoutError):
         return RequestFailed(
             "timeout",
-            f"{target} did not finish within {timeout:g} s; ask for fewer tokens or raise the timeout",
+            f"{target} did not finish within {timeout:g} s; ask for fewer tokens or raise --timeout",
         )
     if isinstance(error, ConnectionRefusedError):
         what = "connection refused; is the server running, on that host and port?"

@@ -115,7 +115,7 @@ def check_plan(plan: BenchPlan) -> None:
         check_server_plan(
             server_plan(plan, [Fitted(s, None, s.prompts) for s in plan.suites], plan.lengths[0])
         )
-        if plan.claim is not None:
+        if plan.claim is not None and not plan.arms:
             check_measurable(plan.claim.measure, plan.server.stream)
     # Once more when it is known which prompts fit.
     check_claims(plan, {suite.name: len(suite.prompts[: plan.limit]) for suite in plan.suites})

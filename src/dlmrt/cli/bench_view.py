@@ -3,47 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from dlmrt.cli.common import answer, note, stderr_console
+from dlmrt.cli.view import TerminalBar, stdout_console
+from dlmrt.report import format as fmt
+from dlmrt.report import phases
 from dlmrt.results.schema import BenchCell, Distribution, ResultFile
 
 if TYPE_CHECKING:
     from dlmrt.bench.harness import FloorRow
 
-WIDE = 200  # columns of a table that goes to a file
-MISSING = "-"
 
-
-class Bar:
-    """How far the run is; a bar on a terminal only, started by the first report."""
+class Bar(TerminalBar):
+    """How far the run is, on stderr."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._console = stderr_console()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=self._console)
-        self._task: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._task is not None:
-            self._bar.stop()
-
-    def __call__(self, done: int, total: int, what: str) -> None:
-        """Move the bar."""
-        if not self._console.is_terminal:
-            return
-        if self._task is None:
-            self._task = self._bar.add_task(what, total=total)
-            self._bar.start()
-        self._bar.update(self._task, completed=done, total=total, description=what)
+        super().__init__(stderr_console())
 
 
 def print_floors(rows: Sequence[FloorRow]) -> None:
@@ -119,7 +95,7 @@ def _print_speeds(result: ResultFile) -> None:
     for cell in result.speeds:
         row = _speed_row(cell)
         if lengths:
-            row.insert(3, MISSING if cell.max_new_tokens is None else str(cell.max_new_tokens))
+            row.insert(3, fmt.count(cell.max_new_tokens))
         rows.append(row)
     _table(
         f"speed on {result.hardware}: medians [middle half]; commits counted in tokens/forward",
@@ -130,50 +106,43 @@ def _print_speeds(result: ResultFile) -> None:
 
 
 def _speed_row(cell: BenchCell) -> list[str]:
-    rate = cell.tokens_per_forward
-    percent, peak = cell.percent_of_floor, cell.peak_memory_bytes
+    rate, peak = cell.tokens_per_forward, cell.peak_memory_bytes
     return [
         cell.suite,
         cell.arm,
         str(cell.batch_size),
         str(len(cell.prompts)),
-        _median(cell.ms_per_forward, 3),
-        MISSING if percent is None else f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}",
-        MISSING if rate is None else f"{rate.mean_of_ratios:.2f}",
+        fmt.median(cell.ms_per_forward),
+        fmt.percent_of_floor(cell.percent_of_floor).removesuffix(" %"),
+        fmt.ratio(None if rate is None else rate.mean_of_ratios),
         _spread(cell.tokens_per_second_decode),
         _spread(cell.tokens_per_second),
-        _median(cell.first_block_ms, 3),
-        MISSING if peak is None else f"{peak / 1e6:,.0f}",
+        fmt.median(cell.first_block_ms),
+        fmt.MISSING if peak is None else f"{peak / 1e6:,.0f}",
         cell.clock,
     ]
 
 
 def _print_phases(result: ResultFile) -> None:
-    from dlmrt.bench.breakdown import PHASES, floor_share
-
     rows = []
     for cell in result.speeds:
-        phases, share = cell.phases, floor_share(cell)
-        if phases is None:
+        if cell.phases is None:
             continue
-        times = [getattr(phases, name) for name in PHASES]
-        above = None if phases.denoise is None or share is None else phases.denoise * (1 - share)
-        values = ["-" if value is None else f"{1000 * value:.3g}" for value in (*times, above, phases.total)]
-        rows.append([cell.suite, cell.arm, str(cell.batch_size), *values])
+        times = [getattr(cell.phases, name) for name in phases.PHASES]
+        values = (*times, phases.above_floor(cell), phases.whole(cell.phases))
+        rows.append([cell.suite, cell.arm, str(cell.batch_size), *map(fmt.milliseconds, values)])
     _table(
         "where a request's time goes: mean ms a request",
-        ("suite", "arm", "batch", *PHASES, "of denoise above floor", "total"),
+        ("suite", "arm", "batch", *phases.PHASES, "of denoise above floor", "total"),
         rows,
         left=(0, 1),
     )
 
 
 def _print_sentences(result: ResultFile) -> None:
-    from dlmrt.bench.breakdown import sentence
-
-    answer("is single-request latency the bottleneck, and where does it sit?")
+    answer(phases.QUESTION)
     for cell in result.speeds:
-        answer(f"  {sentence(cell)}")
+        answer(f"  {phases.sentence(cell)}")
 
 
 def _notes(result: ResultFile) -> list[str]:
@@ -189,24 +158,13 @@ def _notes(result: ResultFile) -> list[str]:
     return lines
 
 
-def _median(part: Distribution | None, digits: int) -> str:
-    return (
-        MISSING
-        if part is None
-        else f"{part.median:.{digits}g}"
-        if part.median < 1000
-        else f"{part.median:,.0f}"
-    )
-
-
 def _spread(part: Distribution | None) -> str:
-    return MISSING if part is None else f"{part.median:,.0f} [{part.p25:,.0f} .. {part.p75:,.0f}]"
+    return fmt.MISSING if part is None else f"{part.median:,.0f} [{part.p25:,.0f} .. {part.p75:,.0f}]"
 
 
 def _table(
     title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int]
 ) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -215,7 +173,4 @@ def _table(
         table.add_column(heading, justify="left" if at in left else "right")
     for row in rows:
         table.add_row(*map(Text, row))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=WIDE)
-    console.print(table)
+    stdout_console().print(table)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dlmrt.cli import options as opt
 from dlmrt.cli.common import EXIT_ERROR, answer, nearest, note
 from dlmrt.cli.files import decode_utf8
+from dlmrt.cli.groups import grouped
+from dlmrt.cli.options import Decoding
 from dlmrt.errors import DlmrtError
 
 if TYPE_CHECKING:
@@ -42,35 +43,14 @@ def register(app: typer.Typer) -> None:
     app.command("chat", help=HELP)(chat)
 
 
-def chat(
-    ctx: typer.Context,
-    model: opt.Model = None,
-    backend: opt.Backend = "auto",
-    device: opt.Device = None,
-    dtype: opt.Dtype = None,
-    max_new_tokens: opt.MaxNewTokens = None,
-    stop: opt.Stop = None,
-    method: opt.Method = None,
-    policy: opt.Policy = None,
-    threshold: opt.Threshold = None,
-    per_step: opt.PerStep = None,
-    entropy_bound: opt.EntropyBound = None,
-    edit_threshold: opt.EditThreshold = None,
-    max_post_steps: opt.MaxPostSteps = None,
-    max_steps: opt.MaxSteps = None,
-    no_residual: opt.NoResidual = False,
-    temperature: opt.Temperature = None,
-    top_k: opt.TopK = None,
-    top_p: opt.TopP = None,
-    seed: opt.Seed = None,
-) -> None:
+@grouped
+def chat(decoding: Decoding) -> None:
     """Talk with a model, line by line. /help lists the commands."""
-    options = opt.given(ctx.params)
+    options = decoding.given()
 
-    from dlmrt.engine.llm import LLM
     from dlmrt.engine.request import check_options
 
-    llm = LLM.load(model, backend=backend, device=device, dtype=dtype)
+    llm = decoding.load()
     check_options(options, llm.folder.generation)  # a wrong option is told before the first turn
     if not Chat(llm, options).loop():
         raise typer.Exit(EXIT_ERROR)

@@ -27,6 +27,7 @@ __all__ = [
     "EXIT_INTERRUPTED",
     "JsonFlag",
     "answer",
+    "command_line",
     "nearest",
     "note",
     "print_json",
@@ -51,6 +52,11 @@ def note(text: str) -> None:
     """Write one line to stderr: progress, counts, hints."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
+
+
+def command_line() -> tuple[str, ...]:
+    """Return what was typed, for a result file, by the program's name however it was started."""
+    return ("dlmrt", *sys.argv[1:])
 
 
 def print_json(value: Any) -> None:

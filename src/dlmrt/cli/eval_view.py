@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from dlmrt.cli.common import note, stderr_console
+from dlmrt.cli.view import TerminalBar, stdout_console
 from dlmrt.results.schema import Curve, EvalCell, PairedComparison, ResultFile, SeedSummary, ShareOf
 
 if TYPE_CHECKING:
@@ -15,32 +16,22 @@ if TYPE_CHECKING:
 
     from dlmrt.evals.record import ItemRecord
 
-WIDE = 200  # columns of a table that goes to a file
 
-
-class Bar:
+class Bar(TerminalBar):
     """Answers done, accuracy so far and tokens/s of the first arm, time left; a bar on a terminal only."""
 
     def __init__(self, first_arm: str) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._console = stderr_console()
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=self._console)
-        self._task: Any = None
+        super().__init__(stderr_console())
+        self._total = self._done = 0
         self._folder: Path | None = None
         self._arm = first_arm
         self._answers = self._correct = self._tokens = 0
         self._seconds = 0.0
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._task is not None:
-            self._bar.stop()
+        super().__exit__(kind, error, trace)
         if kind is KeyboardInterrupt and self._folder is not None:
             note(f"interrupted; what is done is in {self._folder}, and the same command goes on from there")
 
@@ -54,18 +45,16 @@ class Bar:
         note(f"{folder}: {total:,} answers{there}")
         for record in done:
             self._count(record)
-        if self._console.is_terminal:
-            self._task = self._bar.add_task(self._arm, total=total, completed=len(done))
-            self._bar.start()
+        self._done, self._total = len(done), total
+        self(self._done, total, self._arm)
 
     def answered(self, record: ItemRecord) -> None:
         """Move the bar."""
         self._count(record)
-        if self._task is not None:
-            speed = f", {self._tokens / self._seconds:,.0f} tokens/s" if self._seconds > 0 else ""
-            accuracy = f"{self._correct / self._answers:.1%} right" if self._answers else ""
-            text = f"{record.task}, {self._arm}: {accuracy}{speed}"
-            self._bar.update(self._task, advance=1, description=text)
+        self._done += 1
+        speed = f", {self._tokens / self._seconds:,.0f} tokens/s" if self._seconds > 0 else ""
+        accuracy = f"{self._correct / self._answers:.1%} right" if self._answers else ""
+        self(self._done, self._total, f"{record.task}, {self._arm}: {accuracy}{speed}")
 
     def _count(self, record: ItemRecord) -> None:
         if record.arm == self._arm or record.arm.startswith(f"{self._arm}@"):
@@ -77,11 +66,7 @@ class Bar:
 
 def print_result(result: ResultFile) -> None:
     """Write the tables of a result to stdout."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=WIDE)
+    console = stdout_console()
 
     def line(text: str) -> None:
         console.print(text, markup=False, soft_wrap=True)

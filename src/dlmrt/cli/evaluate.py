@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlmrt.cli import options as opt
-from dlmrt.cli.common import JsonFlag, answer, note
+from dlmrt.cli.common import JsonFlag, answer, command_line, note
+from dlmrt.cli.files import check_folder
+from dlmrt.cli.groups import Without, grouped
+from dlmrt.cli.options import Decoding
 from dlmrt.errors import RequestError
 
 if TYPE_CHECKING:
@@ -33,37 +34,57 @@ Examples:
   dlmrt eval --tasks mine.jsonl --model runs/mine/final --temperature 0.7 --seeds 0,1,2
 """
 
-More = Annotated[list[str] | None, typer.Argument(metavar="[ARM]...", help="Further arms.")]
-Tasks = Annotated[
-    list[str] | None,
-    typer.Option("--tasks", help="Names or JSONL files, joined by commas; all when left out."),
-]
-Arms = Annotated[
-    list[str] | None,
-    typer.Option("--arms", metavar="ARM", help="A decoder or model; more may follow. Default: the model's."),
-]
-Limit = Annotated[int | None, typer.Option("--limit", help="Only the first items of each task.")]
-Seeds = Annotated[str | None, typer.Option("--seeds", help="Run every arm with each: 0,1,2.")]
-SweepOption = Annotated[
-    str | None,
-    typer.Option("--sweep", metavar="OPTION=START:STOP:STEP", help="Accuracy and speed over an option."),
-]
-YMax = Annotated[
-    float | None, typer.Option("--y-max", help="Accuracy (0 to 1) that the area of --sweep is relative to.")
-]
-Paired = Annotated[bool, typer.Option("--paired", help="Test the first arm against each other one.")]
-Margin = Annotated[
-    float | None,
-    typer.Option("--claim-margin", help="Say how many items show a difference of so much: 0.01."),
-]
-BatchSize = Annotated[int, typer.Option("--batch-size", help="Items that an arm decodes together.")]
-Out = Annotated[Path | None, typer.Option("--out", help="Run folder. Default: runs/eval-<fingerprint>.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Decode anew what the run folder holds.")]
-NoSteps = Annotated[
-    bool, typer.Option("--no-steps", help="Don't listen to denoising steps: no entropy, no calibration.")
-]
-Jobs = Annotated[int, typer.Option("--jobs", help="Answers verified at a time.")]
-Who = Annotated[str, typer.Option("--who", help="Name that goes into the result file.")]
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be found out: a group of options."""
+
+    more: Annotated[list[str] | None, typer.Argument(metavar="[ARM]...", help="Further arms.")] = None
+    tasks: Annotated[
+        list[str] | None,
+        typer.Option("--tasks", help="Names or JSONL files, joined by commas; all when left out."),
+    ] = None
+    arms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arms", metavar="ARM", help="A decoder or model; more may follow. Default: the model's."
+        ),
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", help="Only the first items of each task.")] = None
+    paired: Annotated[bool, typer.Option("--paired", help="Test the first arm against each other one.")] = (
+        False
+    )
+    claim_margin: Annotated[
+        float | None,
+        typer.Option("--claim-margin", help="Say how many items show a difference of so much: 0.01."),
+    ] = None
+    seeds: Annotated[str | None, typer.Option("--seeds", help="Run every arm with each: 0,1,2.")] = None
+    sweep: Annotated[
+        str | None,
+        typer.Option("--sweep", metavar="OPTION=START:STOP:STEP", help="Accuracy and speed over an option."),
+    ] = None
+    y_max: Annotated[
+        float | None,
+        typer.Option("--y-max", help="Accuracy (0 to 1) that the area of --sweep is relative to."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How the run goes and where it lies: a group of options."""
+
+    batch_size: Annotated[int, typer.Option("--batch-size", help="Items that an arm decodes together.")] = 1
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Run folder. Default: runs/eval-<fingerprint>.")
+    ] = None
+    fresh: Annotated[bool, typer.Option("--fresh", help="Decode anew what the run folder holds.")] = False
+    no_steps: Annotated[
+        bool, typer.Option("--no-steps", help="Don't listen to denoising steps: no entropy, no calibration.")
+    ] = False
+    jobs: Annotated[int, typer.Option("--jobs", help="Answers verified at a time.")] = 1
+    who: Annotated[str, typer.Option("--who", help="Name that goes into the result file.")] = "anonymous"
+
+
 Results = Annotated[
     Path | None, typer.Option("--results", help="Also write the result here under its own name.")
 ]
@@ -74,46 +95,18 @@ def register(app: typer.Typer) -> None:
     app.command("eval", help=HELP)(evaluate)
 
 
+@grouped
 def evaluate(
-    ctx: typer.Context,
-    more: More = None,
-    tasks: Tasks = None,
-    arms: Arms = None,
-    limit: Limit = None,
-    paired: Paired = False,
-    claim_margin: Margin = None,
-    seeds: Seeds = None,
-    sweep: SweepOption = None,
-    y_max: YMax = None,
-    model: opt.Model = None,
-    backend: opt.Backend = "auto",
-    device: opt.Device = None,
-    dtype: opt.Dtype = None,
-    max_new_tokens: opt.MaxNewTokens = None,
-    policy: opt.Policy = None,
-    threshold: opt.Threshold = None,
-    per_step: opt.PerStep = None,
-    entropy_bound: opt.EntropyBound = None,
-    edit_threshold: opt.EditThreshold = None,
-    max_post_steps: opt.MaxPostSteps = None,
-    max_steps: opt.MaxSteps = None,
-    no_residual: opt.NoResidual = False,
-    temperature: opt.Temperature = None,
-    top_k: opt.TopK = None,
-    top_p: opt.TopP = None,
-    batch_size: BatchSize = 1,
-    out: Out = None,
-    fresh: Fresh = False,
-    no_steps: NoSteps = False,
-    jobs: Jobs = 1,
-    who: Who = "anonymous",
+    asked: Asked,
+    decoding: Annotated[Decoding, Without("stop", "method", "seed")],
+    conduct: Conduct,
     results: Results = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Check the whole plan, run it, show what came out."""
-    plan = _plan(ctx.params)
+    plan = _plan(asked, decoding, conduct)
     if results is not None:
-        _check_folder(results)
+        check_folder(results, "--results")
 
     from dlmrt.cli.eval_view import Bar, print_result
     from dlmrt.evals.harness import run_prepared
@@ -133,47 +126,45 @@ def evaluate(
         print_result(result)
 
 
-def _plan(params: Mapping[str, Any]) -> EvalPlan:
+def _plan(asked: Asked, decoding: Decoding, conduct: Conduct) -> EvalPlan:
     from dlmrt.evals.plan import EvalPlan
     from dlmrt.evals.sweep import parse_sweep
     from dlmrt.evals.tasks import open_tasks
 
-    limit = params["limit"]
-    if limit is not None and limit < 1:
-        raise RequestError(f"--limit is {limit}; it must be >= 1")
-    arms = _arms(params)
-    seeds, sweep = _seeds(params["seeds"]), params["sweep"]
-    parsed = None if sweep is None else parse_sweep(sweep)
-    opened = open_tasks(_names(params["tasks"]), limit=limit)
-    plan = EvalPlan(
+    if asked.limit is not None and asked.limit < 1:
+        raise RequestError(f"--limit is {asked.limit}; it must be >= 1")
+    arms = _arms([*(asked.arms or ()), *(asked.more or ())], decoding)
+    seeds = _seeds(asked.seeds)
+    sweep = None if asked.sweep is None else parse_sweep(asked.sweep)
+    opened = open_tasks(_names(asked.tasks), limit=asked.limit)
+    return EvalPlan(
         tasks=opened.tasks,
         arms=arms,
         skipped=opened.skipped,
-        limit=limit,
+        limit=asked.limit,
         seeds=seeds,
-        sweep=parsed,
-        observe=not params["no_steps"],
-        argv=("dlmrt", *sys.argv[1:]),
-        **{name: params[name] for name in ("y_max", "paired", "claim_margin", "batch_size", "jobs", "out",
-                                           "fresh", "who")},
-    )  # fmt: skip
-    return plan
+        sweep=sweep,
+        y_max=asked.y_max,
+        paired=asked.paired,
+        claim_margin=asked.claim_margin,
+        batch_size=conduct.batch_size,
+        observe=not conduct.no_steps,
+        jobs=conduct.jobs,
+        out=conduct.out,
+        fresh=conduct.fresh,
+        who=conduct.who,
+        argv=command_line(),
+    )
 
 
-def _arms(params: Mapping[str, Any]) -> tuple[Arm, ...]:
+def _arms(specs: Sequence[str], decoding: Decoding) -> tuple[Arm, ...]:
     """The arms as given, or the default one of the model, with the options as defaults."""
-    from dlmrt.engine.arms import Place, parse_arms
+    from dlmrt.engine.arms import parse_arms
     from dlmrt.models.folder import open_folder
     from dlmrt.models.registry import resolve
 
-    specs = [*(params["arms"] or ()), *(params["more"] or ())]
-    if not specs:
-        specs = [open_folder(resolve(params["model"])).methods[0]]
-    options = {name: params[name] for name in opt.NAMES if params.get(name) is not None}
-    if params["no_residual"]:
-        options["residual"] = False
-    place = Place(params["model"], params["backend"], params["device"], params["dtype"])
-    return parse_arms(specs, place, options)
+    specs = specs or [open_folder(resolve(decoding.model)).methods[0]]
+    return parse_arms(specs, decoding.place, decoding.given())
 
 
 def _names(given: Sequence[str] | None) -> list[str]:
@@ -190,17 +181,6 @@ def _seeds(text: str | None) -> tuple[int, ...] | None:
     if not all(part.isascii() and part.isdigit() for part in parts):
         raise RequestError(f"--seeds is '{text}'; give integers >= 0 joined by commas, as in 0,1,2")
     return tuple(map(int, parts))
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a results folder that can't be written, before any work."""
-    there = folder
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        raise RequestError(f"--results '{folder}': '{there}' is a file; give a folder")
-    if not os.access(there, os.W_OK):
-        raise RequestError(f"--results '{folder}' cannot be written; change its permissions or give another")
 
 
 def _publish(result: ResultFile, folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,19 @@ def decode_utf8(data: bytes, where: str, offset: int = 0) -> str:
             f"{where} is not UTF-8: byte 0x{data[error.start]:02x} at offset {offset + error.start}; "
             "convert it first, for example with iconv"
         ) from None
+
+
+def check_folder(folder: Path, option: str) -> None:
+    """Refuse, before any work, a folder that can't be made or written; raises RequestError."""
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise RequestError(f"{option}: '{there}' is a file, not a folder; give another path")
+    if not os.access(there, os.W_OK):
+        raise RequestError(
+            f"{option}: '{there}' cannot be written; change its permissions or give another path"
+        )
 
 
 class OutputFile:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dlmrt.cli import options as opt
 from dlmrt.cli.common import EXIT_INTERRUPTED, answer, note
 from dlmrt.cli.files import OutputFile
+from dlmrt.cli.groups import grouped
+from dlmrt.cli.options import Decoding
 from dlmrt.cli.prompts import Prompts, read_text, split_prompts
 from dlmrt.errors import PromptError, RequestError
 
@@ -59,32 +60,15 @@ def register(app: typer.Typer) -> None:
     app.command("generate", help=HELP)(generate)
 
 
+@grouped
 def generate(
-    ctx: typer.Context,
+    *,
     text: Text = None,
     file: File = None,
     lines: Lines = False,
     sentences: Sentences = False,
     output: Output = None,
-    model: opt.Model = None,
-    backend: opt.Backend = "auto",
-    device: opt.Device = None,
-    dtype: opt.Dtype = None,
-    max_new_tokens: opt.MaxNewTokens = None,
-    stop: opt.Stop = None,
-    method: opt.Method = None,
-    policy: opt.Policy = None,
-    threshold: opt.Threshold = None,
-    per_step: opt.PerStep = None,
-    entropy_bound: opt.EntropyBound = None,
-    edit_threshold: opt.EditThreshold = None,
-    max_post_steps: opt.MaxPostSteps = None,
-    max_steps: opt.MaxSteps = None,
-    no_residual: opt.NoResidual = False,
-    temperature: opt.Temperature = None,
-    top_k: opt.TopK = None,
-    top_p: opt.TopP = None,
-    seed: opt.Seed = None,
+    decoding: Decoding,
     stream: Stream = False,
     as_json: Json = False,
     stats: Stats = False,
@@ -96,20 +80,17 @@ def generate(
     lines = lines or sentences
     wanted = Wanted(lines, stream, as_json, stats, show_steps, trace, output)
     wanted.check()
-    if method is not None:  # told before a model is loaded, where that can be
-        wanted.check_steps(method)
+    if decoding.method is not None:  # told before a model is loaded, where that can be
+        wanted.check_steps(decoding.method)
     if batch_size is not None and not lines:
         raise RequestError("--batch-size is for several prompts; add --lines or --sentences, or drop it")
-    options = opt.given(ctx.params)
+    options = decoding.given()
     with ExitStack() as files:
         target = files.enter_context(OutputFile(output, "--output")) if output else None
         page = files.enter_context(OutputFile(trace, "--trace")) if trace else None
         prompts = split_prompts(read_text(text, file), lines=lines, sentences=sentences)
-
-        from dlmrt.engine.llm import LLM
-
-        llm = LLM.load(model, backend=backend, device=device, dtype=dtype)
-        wanted.check_steps(method or llm.folder.methods[0])
+        llm = decoding.load()
+        wanted.check_steps(decoding.method or llm.folder.methods[0])
         code = Run(llm, prompts, _prepare(llm, prompts, options, lines), wanted).go(target, page, batch_size)
     if code:
         raise typer.Exit(code)

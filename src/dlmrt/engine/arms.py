@@ -2,8 +2,8 @@
 
 An arm is written ``NAME[:KEY=VALUE,...]``, for example ``ar``, ``fast:policy=threshold,threshold=0.7``
 or ``trained:model=runs/orl/final``. A name that is a method (``diffusion``, ``ar``, ``ar_lookup``, or
-``lookup`` for short) chooses it; any other name is a label, needs settings to differ by, and has its model's own method.
-One spec may begin with further names and commas: ``diffusion,ar,fast:threshold=0.7``.
+``lookup`` for short) chooses it; any other name is a label, needs settings to differ by, and has its
+model's own method. One spec may begin with further names and commas: ``diffusion,ar,fast:threshold=0.7``.
 """
 
 from __future__ import annotations

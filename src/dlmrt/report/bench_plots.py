@@ -132,7 +132,7 @@ def floor_plot(sources: Sequence[Source], series: Mapping[Key, Series]) -> Plot 
     svg = draw("floor0", title, 0.7 + 0.28 * len(rows), partial(_floor, rows=rows))
     caption = (
         "The grey bar is the floor, the least a forward could take here; the point is the median forward, "
-        "the line its 10th to 90th percentile."
+        "the line its 10th to 90th percentile. At the right: percent of floor."
     )
     return Plot(title, caption, "", svg)
 
@@ -147,6 +147,8 @@ def _floor(figure: Any, rows: Sequence[Row]) -> None:
         axes.plot(
             [ms.median], [y], color=each.colour, marker=each.marker, markeredgecolor=PAPER, markersize=7
         )
+        percent = fmt.percent_of_floor(cell.percent_of_floor)
+        axes.text(1.02, y, percent, transform=axes.get_yaxis_transform(), va="center", fontsize=8, color=SOFT)
     _name_rows(axes, [each.on(cell.suite) for each, cell in rows])
     axes.set_xlim(left=0)
     axes.set_xlabel("ms a forward")

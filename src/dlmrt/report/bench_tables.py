@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from dlmrt.report import facts
 from dlmrt.report import format as fmt
 from dlmrt.report.layout import Column, Table, columns, fold
 from dlmrt.report.phases import PHASES, named, whole
-from dlmrt.report.sources import Source, bench_cells, model_name
+from dlmrt.report.sources import Source, bench_cells
 from dlmrt.results.schema import BenchCell
 
 CLOCKS = {"engine": "the engine's", "client": "a client's, beside the server"}
@@ -20,7 +21,7 @@ def compact(sources: Sequence[Source]) -> Table:
         (
             *_key(source, cell),
             fmt.median(cell.ms_per_forward),
-            _of_floor(cell),
+            fmt.percent_of_floor(cell.percent_of_floor),
             fmt.median(cell.tokens_per_second_decode),
             fmt.median(cell.tokens_per_second),
             fmt.median(cell.first_block_ms),
@@ -79,7 +80,7 @@ def speed(sources: Sequence[Source]) -> Table:
                 cell.clock,
                 fmt.number(cell.floor.ms if cell.floor else None),
                 fmt.spread(cell.ms_per_forward),
-                _of_floor(cell),
+                fmt.percent_of_floor(cell.percent_of_floor),
                 "-"
                 if tpf is None
                 else f"{fmt.ratio(tpf.ratio_of_sums)} / {fmt.ratio(tpf.ratio_of_sums_without_commits)}",
@@ -103,28 +104,10 @@ def speed(sources: Sequence[Source]) -> Table:
 
 def arms(sources: Sequence[Source]) -> Table:
     """What each arm was, with the reason for its backend."""
-    rows = dict.fromkeys(
-        (
-            source.letter,
-            cell.arm,
-            model_name(source.result, cell.model),
-            cell.method,
-            fmt.settings({k: v for k, v in cell.options.items() if k != "method"}),
-            cell.backend.name,
-            cell.backend.reason,
-            cell.backend.device or fmt.MISSING,
-            cell.backend.dtype or fmt.MISSING,
-            fmt.count(cell.warmups),
-            fmt.count(cell.repeats),
-        )
-        for source, cell in bench_cells(sources)
-    )
-    titles = columns(
-        "?<file", "<arm", "?<model", "<method", "<options", "?<backend", "?<chosen because", "?<device",
-        "?<dtype", "?warm-ups", "?repeats",
-    )  # fmt: skip
-    notes = dict.fromkeys(note for _, cell in bench_cells(sources) for note in cell.notes)
-    return fold(Table("Arms", titles, tuple(rows), tuple(notes)))
+    cells = list(bench_cells(sources))
+    notes = dict.fromkeys(note for _, cell in cells for note in cell.notes)
+    counts = {"warm-ups": "warmups", "repeats": "repeats"}
+    return facts.arms(cells, counts, tuple(notes))
 
 
 def phases(sources: Sequence[Source]) -> Table | None:
@@ -253,7 +236,3 @@ def _keys() -> tuple[Column, ...]:
 def _key(source: Source, cell: BenchCell) -> tuple[str, str, str, str, str]:
     limit = fmt.count(cell.max_new_tokens)
     return source.letter, cell.suite, cell.arm, fmt.count(cell.batch_size), limit
-
-
-def _of_floor(cell: BenchCell) -> str:
-    return fmt.MISSING if cell.percent_of_floor is None else f"{cell.percent_of_floor:.1f} %"

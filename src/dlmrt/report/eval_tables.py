@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dlmrt.report import facts
 from dlmrt.report import format as fmt
 from dlmrt.report.layout import Column, Table, columns, fold
-from dlmrt.report.sources import Source, eval_cells, model_name
+from dlmrt.report.sources import Source, eval_cells
 from dlmrt.results.schema import EvalCell, TokensPerForward
 
 # What the compact table shows of a task's quality; the page shows all of it.
@@ -100,26 +101,7 @@ def speed(sources: Sequence[Source]) -> Table:
 
 def arms(sources: Sequence[Source]) -> Table:
     """What each arm was: model, decoder, options, backend."""
-    rows = dict.fromkeys(
-        (
-            source.letter,
-            cell.arm,
-            model_name(source.result, cell.model),
-            cell.method,
-            fmt.settings({k: v for k, v in cell.options.items() if k != "method"}),
-            cell.backend.name,
-            cell.backend.reason,
-            cell.backend.device or fmt.MISSING,
-            cell.backend.dtype or fmt.MISSING,
-            fmt.count(cell.batch_size),
-        )
-        for source, cell in eval_cells(sources)
-    )
-    titles = columns(
-        "?<file", "<arm", "?<model", "<method", "<options", "?<backend", "?<chosen because", "?<device",
-        "?<dtype", "?batch",
-    )  # fmt: skip
-    return fold(Table("Arms", titles, tuple(rows)))
+    return facts.arms(eval_cells(sources), {"batch": "batch_size"})
 
 
 def quality(sources: Sequence[Source]) -> list[Table]:

@@ -1,13 +1,14 @@
-"""What was measured: where, on what, by whom, and what was left out."""
+"""What was measured: where, on what, with which arms, by whom, and what was left out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dlmrt.report import format as fmt
 from dlmrt.report.layout import Table, columns, fold
-from dlmrt.report.sources import Source, described, main_model
+from dlmrt.report.sources import Source, described, main_model, model_name
+from dlmrt.results.schema import BenchCell, EvalCell
 
 SHORT_HASH = 16
 
@@ -114,6 +115,43 @@ def data(sources: Sequence[Source]) -> Table:
     )
     titles = columns("?<file", "<name", "<data", "items", "<from", "<sha256, first 16 digits")
     return fold(Table("Data", titles, rows))
+
+
+def arms(
+    cells: Iterable[tuple[Source, EvalCell | BenchCell]],
+    counts: Mapping[str, str],
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """One row an arm: model, decoder, options, backend. counts: further columns, by attribute of a cell."""
+    rows = dict.fromkeys(
+        (
+            source.letter,
+            cell.arm,
+            model_name(source.result, cell.model),
+            cell.method,
+            fmt.settings(_options(cell.options)),
+            cell.backend.name,
+            cell.backend.reason,
+            cell.backend.device or fmt.MISSING,
+            cell.backend.dtype or fmt.MISSING,
+            *(fmt.count(getattr(cell, attribute)) for attribute in counts.values()),
+        )
+        for source, cell in cells
+    )
+    titles = columns(
+        "?<file", "<arm", "?<model", "<method", "<options", "?<backend", "?<chosen because", "?<device",
+        "?<dtype", *(f"?{title}" for title in counts),
+    )  # fmt: skip
+    return fold(Table("Arms", titles, tuple(rows), notes))
+
+
+def _options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options without the method, which has a column of its own."""
+    return {
+        name: _options(value) if isinstance(value, Mapping) else value
+        for name, value in options.items()
+        if name != "method"
+    }
 
 
 def skipped(sources: Sequence[Source]) -> Table | None:

@@ -55,6 +55,13 @@ def percent(share: float | None) -> str:
     return MISSING if share is None else f"{100 * share:.1f} %"
 
 
+def percent_of_floor(value: float | None) -> str:
+    """A percentage (100 is the best possible) with one decimal, below 1 % two digits: ``0.031 %``."""
+    if value is None:
+        return MISSING
+    return f"{value:.1f} %" if value >= 0.995 else f"{value:.2g} %"
+
+
 def share(value: ShareOf | None) -> str:
     """A share with its 95 % interval: ``65.2 % (63.4-66.9)``."""
     if value is None or value.share is None:
@@ -129,11 +136,13 @@ def settings(options: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> str:
-    """A value of a setting in words: booleans as yes and no, lists joined by commas."""
+    """A value of a setting in words: booleans as yes and no, lists joined by commas, mappings in brackets."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, list | tuple):
         return ",".join(plain(v) for v in value) or "none"
+    if isinstance(value, Mapping):
+        return f"({settings(value)})" if value else "none"
     return str(value)
 
 

@@ -57,7 +57,7 @@ def fold(table: Table) -> Table:
             keep.append(i)
         elif values != {MISSING}:
             same.append(f"{column.title} {table.rows[0][i]}")
-    notes = (f"In every row: {'; '.join(same)}.", *table.notes) if same else table.notes
+    notes = (f"In every row: {'; '.join(same).removesuffix('.')}.", *table.notes) if same else table.notes
     return replace(
         table,
         columns=tuple(table.columns[i] for i in keep),

@@ -220,7 +220,7 @@ def _bench_sections(sources: Sequence[Source], *, plots: bool) -> list[Section]:
             "the best of them.",
             _tables([bench_tables.claims(sources)]),
         ),
-        Section("time", "Where a request's time goes", "", _time(sources) + _plots([phase])),
+        Section("time", "Where a request's time goes", phases.ASKED, _time(sources) + _plots([phase])),
         Section(
             "ratios",
             "Arms of one run",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
 
 from dlmrt.errors import DataError
 from dlmrt.report.format import MISSING, words
 from dlmrt.results.schema import BenchCell, EvalCell, ModelFacts, ResultFile
 
+Cell = TypeVar("Cell", EvalCell, BenchCell)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -77,19 +80,16 @@ def described(facts: ModelFacts) -> str:
 
 def eval_cells(sources: Sequence[Source]) -> Iterator[tuple[Source, EvalCell]]:
     """All eval cells, by task in order of appearance, so that the arms of a task stand together."""
-    tasks = dict.fromkeys(cell.task for source in sources for cell in source.result.cells)
-    for task in tasks:
-        for source in sources:
-            for cell in source.result.cells:
-                if cell.task == task:
-                    yield source, cell
+    return _together((source, cell.task, cell) for source in sources for cell in source.result.cells)
 
 
 def bench_cells(sources: Sequence[Source]) -> Iterator[tuple[Source, BenchCell]]:
     """All bench cells, by suite in order of appearance."""
-    suites = dict.fromkeys(cell.suite for source in sources for cell in source.result.speeds)
-    for suite in suites:
-        for source in sources:
-            for cell in source.result.speeds:
-                if cell.suite == suite:
-                    yield source, cell
+    return _together((source, cell.suite, cell) for source in sources for cell in source.result.speeds)
+
+
+def _together(cells: Iterable[tuple[Source, str, Cell]]) -> Iterator[tuple[Source, Cell]]:
+    groups: dict[str, list[tuple[Source, Cell]]] = {}
+    for source, name, cell in cells:
+        groups.setdefault(name, []).append((source, cell))
+    return chain.from_iterable(groups.values())

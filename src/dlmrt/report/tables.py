@@ -61,7 +61,7 @@ def markdown_tables(results: Sequence[ResultFile], names: Sequence[str] | None =
         listed = "".join(f"* {markdown_text(fact)}\n" for fact in facts_that_differ)
         parts.append(f"### Between files\n\n{NO_RATIOS}\n\n{listed}")
     if sources[0].result.kind == "bench":
-        parts.append(f"### Where a request's time goes\n\n{time_sentences(sources)}")
+        parts.append(f"### Where a request's time goes\n\n{phases.ASKED}\n\n{time_sentences(sources)}")
     return "\n".join(parts)
 
 

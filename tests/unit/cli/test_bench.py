@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 
 from dlmrt.bench import harness
+from dlmrt.bench.server import ServerPlan
 from dlmrt.cli import bench as verb
+from dlmrt.cli.bench_options import Measured
 from dlmrt.models.registry import list_models
 from dlmrt.results.files import read_result
 from tests.bench_server import BenchServer
@@ -221,6 +224,8 @@ def test_an_interrupt_writes_what_there_is(
         (("--per-step", "4"), "per_step has no effect"),
         (("--api", "chat"), "--api is for --server"),
         (("--no-stream",), "--no-stream is for --server"),
+        (("--timeout", "9"), "--timeout is for --server"),
+        (("--concurrency", "0"), "--concurrency is for --server"),
         (("--block-size", "8"), "--block-size is for --random-weights"),
         (("--random-weights", "qwen3-4b"), "--model and --random-weights"),
         (("--out", f"{__file__}/x.json"), "is a file"),
@@ -249,6 +254,9 @@ def test_what_can_not_be_is_refused_before_anything_is_loaded(
         (("--random-weights", SHAPE, "--noise", "white"), "--noise is 'white'"),
         (("--random-weights", SHAPE, "--block-size", "0"), "--block-size is 0"),
         (("--server", "http://localhost:1", "--threshold", "0.5"), "only the server is measured"),
+        (("--server", "http://localhost:1", "--no-residual"), "--no-residual is for decoding here"),
+        (("--server", "http://localhost:1", "--timeout", "0"), "timeout is 0"),
+        (("--server", "http://localhost:1", "--timeout", "-1"), "timeout is -1"),
         (("--server", "http://localhost:1", "--batch", "4"), "only the server is measured"),
         (("--server", "http://localhost:1", "--api-key-env", "NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE"),
         (("--server", "http://localhost:1", "--api", "chats"), "chats"),
@@ -262,18 +270,51 @@ def test_so_is_what_needs_no_model(dlmrt: Run, args: tuple[str, ...], words: str
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("unloaded")
+@pytest.mark.parametrize("measure", [(), ("--claim-measure", "decode")])
+def test_whole_answers_have_no_decode_rate_to_claim(
+    dlmrt: Run, prompts: str, measure: tuple[str, ...]
+) -> None:
+    with BenchServer() as server:
+        args = ("bench", "--server", server.url, "--suite", prompts, "--no-stream", "--claim", "5")
+        done = dlmrt(*args, *measure)
+        assert server.requests == []
+    assert done.code == 2
+    assert "use --claim-measure end_to_end" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_the_timeout_of_a_request_is_its_own(dlmrt: Run, prompts: str) -> None:
+    with BenchServer() as server:
+        args = ("bench", "--server", server.url, "--suite", prompts, "--repeats", "1", "--json")
+        settings = json.loads(dlmrt(*args, "--timeout", "7.5").out)["settings"]
+    assert settings["server"]["timeout_seconds"] == 7.5
+    assert f"may take. Default: {ServerPlan.timeout:g}." in " ".join(dlmrt("bench", "--help").out.split())
+
+
+@pytest.mark.parametrize("argv0", ["dlmrt", "/somewhere/dlmrt/cli/app.py"])
+def test_the_command_is_told_by_the_programs_name(
+    dlmrt: Run, folder: str, prompts: str, monkeypatch: pytest.MonkeyPatch, argv0: str
+) -> None:
+    args = ("bench", "-m", folder, "--suite", prompts, "--baseline", "none", "--repeats", "1", "--json")
+    monkeypatch.setattr(sys, "argv", [argv0, *args])
+    assert json.loads(dlmrt(*args).out)["run"]["command"].startswith("dlmrt bench -m ")
+
+
 @needs_embedded
 @pytest.mark.parametrize(
-    ("params", "expected"),
+    ("model", "random", "expected"),
     [
-        ({}, ["repair"]),
-        ({"model": "first-light"}, ["repair"]),
-        ({"model": "models/mine"}, ["chat"]),
-        ({"random_weights": "qwen3-4b"}, ["chat"]),
-        ({"suite": ["chat, code", "json"]}, ["chat", "code", "json"]),
+        (None, False, "repair"),
+        ("first-light", False, "repair"),
+        ("models/mine", False, "chat"),
+        (None, True, "chat"),
     ],
 )
-def test_the_default_suite_is_what_the_model_is_for(params: dict[str, Any], expected: list[str]) -> None:
-    given: dict[str, Any] = {"suite": None, "model": None, "random_weights": None, **params}
-    assert verb._suites(given, local=True) == expected
-    assert verb._suites({**given, "suite": None}, local=False) == ["chat"]
+def test_the_default_suite_is_what_the_model_is_for(model: str | None, random: bool, expected: str) -> None:
+    assert verb._default_suite(model, random=random) == expected
+
+
+def test_suites_are_joined_by_commas() -> None:
+    assert Measured(suite=["chat, code", "json"]).suites("repair") == ["chat", "code", "json"]
+    assert Measured().suites("repair") == ["repair"]

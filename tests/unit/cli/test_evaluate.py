@@ -171,7 +171,7 @@ def test_prompts_that_do_not_fit_are_counted_and_explained(evaluate: Run, place:
         (("--seeds", "0,1"), "words.jsonl", "every seed gives the same answers"),
         (("--out", "words.jsonl"), "words.jsonl", "--out 'words.jsonl' is a file; give a folder"),
         (("--out", "."), "words.jsonl", "'.' holds other files (words.jsonl) and no run"),
-        (("--results", "words.jsonl"), "words.jsonl", "--results 'words.jsonl': 'words.jsonl' is a file"),
+        (("--results", "words.jsonl"), "words.jsonl", "--results: 'words.jsonl' is a file, not a folder"),
         (("--who", "??"), "words.jsonl", "--who is '??'"),
         (("--y-max", "0.9"), "words.jsonl", "--y-max belongs to the curve"),
         (("--backend", "nmpy"), "words.jsonl", "did you mean 'numpy'?"),

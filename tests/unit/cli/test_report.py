@@ -68,7 +68,7 @@ def test_json_is_one_document(dlmrt: Run, eval_file: str, bench_file: str, tmp_p
     page = tmp_path / "page.html"
     data = json.loads(dlmrt("report", bench_file, "--json", "--html", str(page), "--no-plots").out)
     assert (data["kind"], data["files"], data["html"]) == ("bench", ["bench.json"], str(page))
-    assert data["time"][0].startswith("chat, diffusion: a request takes")
+    assert data["time"][0].startswith("chat, diffusion: yes, forwards")
     assert {"title", "columns", "rows", "notes"} == set(data["tables"][0])
     data = json.loads(dlmrt("report", eval_file, "--json").out)
     assert (data["kind"], data["html"], data["time"]) == ("eval", None, [])

@@ -29,6 +29,21 @@ def test_shares() -> None:
     assert fmt.share_of_mapping({"typo": 3}) is None
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0312, "0.031 %"),
+        (0.5, "0.5 %"),
+        (0.994, "0.99 %"),
+        (0.996, "1.0 %"),
+        (37.44, "37.4 %"),
+    ],
+)
+def test_a_small_share_of_the_floor_keeps_two_digits(value: float | None, text: str) -> None:
+    assert fmt.percent_of_floor(value) == text
+
+
 def test_intervals_and_differences_keep_their_sign() -> None:
     assert fmt.interval((-0.012, 0.034), 100) == "-1.2 to 3.4"
     assert fmt.interval(None) == "-"
@@ -60,6 +75,9 @@ def test_settings_counts_and_words() -> None:
     options = {"threshold": 0.9, "residual": False, "stop": ["a", "b"], "max_steps": None}
     assert fmt.settings(options) == "threshold=0.9 residual=no stop=a,b max_steps=none"
     assert fmt.settings({}) == "-"
+    assert fmt.settings({"decoder": {"top_k": 0, "seed": None}, "given": {}}) == (
+        "decoder=(top_k=0 seed=none) given=none"
+    )
     assert fmt.counts({"stop": 1190, "length": 8}) == "stop 1,190, length 8"
     assert fmt.counts({}) == "0"
     assert [fmt.words("abc"[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]

@@ -24,6 +24,8 @@ def test_fold_drops_what_all_rows_share_and_says_it() -> None:
     assert [c.title for c in folded.columns] == ["arm", "tokens/s"]
     assert folded.rows == (("ar", "7"), ("diffusion", "9"))
     assert folded.notes == ("In every row: seed 0.", "More.")
+    said = fold(Table("Pairs", columns("?<note", "p"), (("Too few.", "1"), ("Too few.", "2"))))
+    assert said.notes == ("In every row: note Too few.",)
 
 
 def test_fold_keeps_what_differs_and_columns_that_are_not_foldable() -> None:

@@ -108,11 +108,21 @@ def test_the_benchmark_page_puts_the_floor_first_and_plots_every_prompt(benchmar
         "Arms of one run", "Memory", "Arms", "Weights, data, environment",
     ]  # fmt: skip
     assert page.tags["svg"] == 1 + 2 + 1  # floor, prompts of two suites, phases
-    assert "chat, diffusion: a request takes" in page.text
-    assert "dominated by denoising" in page.text
+    assert "is single-request latency the bottleneck, and where does it sit?" in page.text
+    assert "chat, diffusion: yes, forwards that run one after another are" in page.text
     chat = next(s for s in benchmark_page.split("<figure>") if "chat: tokens/s of every prompt" in s)
     dots = [use for use in re.findall(r"<use [^>]*>", chat) if "stroke-width: 0.3" in use]
     assert len(dots) == 2 * 3 * 24  # both rates, three arms, every prompt
+
+
+def test_a_small_share_of_the_floor_keeps_its_digits_in_table_sentence_and_plot() -> None:
+    pytest.importorskip("matplotlib")
+    result = bench_result(("diffusion",), ("chat",))
+    slow = replace(result.speeds[0], percent_of_floor=0.0312)
+    text = render_page([replace(result, speeds=(slow,))])
+    assert ">0.031 %</text>" in text
+    assert ">0.031&nbsp;%</td>" in text
+    assert "at 0.031&nbsp;% of its floor" in text
 
 
 def test_text_of_plots_is_text_and_colours_follow_the_page(evaluation: str) -> None:
@@ -230,7 +240,7 @@ def test_results_without_any_optional_number_still_report() -> None:
     prompts = tuple(replace(p, tokens_per_second_decode=None, first_block_ms=None) for p in cell.prompts)
     bare = replace(cell, prompts=prompts, clock="client", max_new_tokens=None, **dict.fromkeys(names + more))
     page = check_sound(render_page([envelope("bench", ("chat",), speeds=(bare,))]))
-    assert "phases were not measured" in page.text
+    assert "does not see the phases" in page.text
     plain = eval_result(("ar",), ("copy",))
     nothing = replace(
         plain.cells[0], tokens_per_forward=None, tokens_per_second=None, seconds=None,

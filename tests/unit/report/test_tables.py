@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -42,6 +43,21 @@ def test_the_compact_eval_table_has_what_the_readme_shows() -> None:
     assert first.endswith(f" | {measured.tokens_per_second:.0f} | {1000 * measured.seconds.median:.1f} |")
     assert "In every row: task repair; seed 0." in text
     assert "first-light on epyc-2-cores, 2026-12-01, dlmrt 0.3.0 at 0123456789ab, by ada." in text
+
+
+def test_the_compact_eval_table_holds_quality_with_its_intervals() -> None:
+    rows = [line.split(" | ") for line in render_table("eval", [eval_result(tasks=("repair",))]).splitlines()]
+    assert [row[0] for row in rows[2:5]] == ["| diffusion", "| ar", "| lookup"]
+    for row in rows[2:5]:
+        assert row[2:4] == ["64.9 % (59.9-69.6)", "1.9 % (1.4-2.5)"]
+        assert re.fullmatch(r"\d\.\d\d / \d\.\d\d", row[4])
+
+
+def test_the_arms_of_an_evaluation_are_written_without_python() -> None:
+    base = eval_result(("ar",), ("copy",))
+    options = {"given": {"method": "ar"}, "decoder": {"policy": "prefix", "top_k": 0}, "stop": []}
+    (arm,) = eval_tables.arms(gather([replace(base, cells=(replace(base.cells[0], options=options),))])).rows
+    assert arm[2] == "given=none decoder=(policy=prefix top_k=0) stop=none"
 
 
 def test_quality_columns_stay_away_when_no_task_has_them() -> None:
