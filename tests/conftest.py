@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from functools import cache
 from importlib.util import find_spec
 
@@ -11,6 +12,9 @@ import pytest
 # Before numpy or torch is imported: the models here are tiny, and more threads only slow them down.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# Tests send Ctrl-C, which a suite that a shell started in the background, and its children, would ignore.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 GPUS_NEEDED = {"gpu": 1, "multigpu": 2}
 

@@ -269,8 +269,10 @@ def test_an_interrupt_at_the_server_keeps_what_was_answered(
         if done == 3:  # the warm-up and two prompts
             raise KeyboardInterrupt
 
-    result = run_bench(plan(folder, "ar", server=server_plan(server), repeats=1), progress=interrupt)
-    (cell,) = result.speeds
+    suites = (suite("the end", "ab ab ab", "one"), suite("two", name="other"))
+    asked = plan(folder, "ar", suites=suites, server=server_plan(server), repeats=1)
+    result = run_bench(asked, progress=interrupt)
+    (cell,) = result.speeds  # the second suite was not asked for any more
     assert [prompt.prompt for prompt in cell.prompts] == ["p0", "p1"]
     assert "interrupted; 2 of 3 prompts were asked" in cell.notes
     assert "interrupted" in result.settings[INCOMPLETE]
