@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dlmrt.config import to_mapping
+from dlmrt.engine.request import AR_OPTIONS
 from dlmrt.evals.item import Verdict
 from dlmrt.evals.plan import Lane
 from dlmrt.evals.record import ItemRecord
@@ -17,6 +18,7 @@ from dlmrt.results.schema import BackendFacts, Calibration, CalibrationBin, Entr
 from dlmrt.results.summarise import distribution, forward_counts, share_of, tokens_per_forward
 from dlmrt.stats.calibration import bins, expected_calibration_error
 from dlmrt.stats.repetition import repeated_ngrams
+from dlmrt.validate import AR_METHODS
 
 
 def make_cell(
@@ -80,9 +82,11 @@ def reason_kind(message: str) -> str:
 
 
 def _options(lane: Lane, task: Task) -> dict[str, Any]:
-    """What the arm decoded with: all settings, not only those that were given."""
+    """What the arm decoded with: all settings that its method reads, not only those that were given."""
     limit = lane.max_new_tokens if lane.max_new_tokens is not None else task.max_new_tokens
     decoder = to_mapping(lane.settings.decoder)
+    if lane.settings.method in AR_METHODS:
+        decoder = {name: value for name, value in decoder.items() if name in AR_OPTIONS}
     return {"given": to_mapping(lane.options), "decoder": decoder, "max_new_tokens": limit,
             "stop": list(task.stop)}  # fmt: skip
 
