@@ -35,7 +35,9 @@ from dlmrt.train.optim import (
     learning_rate,
     set_learning_rate,
 )
+from dlmrt.train.prefetch import Prefetched
 from dlmrt.train.prepare import Prepared, build_model, prepare, provenance
+from dlmrt.train.run_folder import claim_out, locked, refuse_past_end
 
 Outcome = Literal["finished", "time", "SIGINT", "SIGTERM"]
 _MOST_SKIPPED = 20  # steps in a row with a non-finite gradient before the run gives up
@@ -68,7 +70,8 @@ class Trainer:
         self._resume()
         if config.compile:
             self.model.compile()
-        self.stream = BatchStream(prepared.train, config.seed, self.state.epoch, self.state.index)
+        stream = BatchStream(prepared.train, config.seed, self.state.epoch, self.state.index)
+        self.stream = Prefetched(stream, pin=torch.device(config.device).type == "cuda")
         self.window = Window(self.state.window)
         self.log = MetricsLog(self.out / "metrics.jsonl", self.state.step, tensorboard=config.tensorboard)
         self._signal: Outcome | None = None
@@ -194,6 +197,7 @@ class Trainer:
                     self._after_step(self.state.step, reason)
         finally:
             self.log.close()
+            self.stream.close()
         if reason == "finished":
             self.export_final()
         return reason
@@ -344,45 +348,6 @@ class Trainer:
         self._shown = {n: values[n] for n in ("total", "lr", "tokens_per_second") if n in values}
 
 
-def claim_out(config: TrainConfig, *, resume: bool) -> None:
-    """Make the folder ``out``; refuse one that holds a run unless ``resume``."""
-    out = Path(config.out)
-    used = [n for n in ("metrics.jsonl", "checkpoints", "final") if (out / n).exists()]
-    if used and not resume:
-        raise ConfigError(
-            f"{out} already holds a run ({', '.join(used)}); add --resume to go on with it, "
-            "or choose another folder with --set out=FOLDER"
-        )
-    out.mkdir(parents=True, exist_ok=True)
-
-
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Keep other trainings out of the folder; the lock ends with the process, however it ends."""
-    with open(out / "run.lock", "a", encoding="utf-8") as file:
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            yield
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError(
-                f"another training is writing to {out}; wait for it, stop it, "
-                "or choose another folder with --set out=FOLDER"
-            ) from None
-        yield
-
-
-def _refuse_past_end(config: TrainConfig) -> None:
-    steps = [ckpt.step_of(path) for path in ckpt.list_checkpoints(Path(config.out) / "checkpoints")]
-    if steps and config.max_steps is not None and steps[-1] > config.max_steps:
-        raise ConfigError(
-            f"{config.out} is at step {steps[-1]}, past max_steps={config.max_steps}; raise it to go on"
-        )
-
-
 def train(
     config: TrainConfig,
     reporter: Reporter | None = None,
@@ -394,7 +359,7 @@ def train(
     reporter = reporter or SilentReporter()
     claim_out(config, resume=resume)
     with locked(Path(config.out)):
-        _refuse_past_end(config)
+        refuse_past_end(config)
         trainer = Trainer(prepare(config, reporter), reporter, session_minutes=session_minutes)
         (trainer.out / "config.yaml").write_text(dump_config(config), encoding="utf-8")
         return trainer.run()

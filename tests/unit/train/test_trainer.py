@@ -22,7 +22,8 @@ from dlmrt.train.config import TrainConfig  # noqa: E402
 from dlmrt.train.export import export_model, find_model  # noqa: E402
 from dlmrt.train.metrics import SilentReporter, read_metrics  # noqa: E402
 from dlmrt.train.prepare import build_model, prepare, summary  # noqa: E402
-from dlmrt.train.trainer import Trainer, locked, train  # noqa: E402
+from dlmrt.train.run_folder import locked  # noqa: E402
+from dlmrt.train.trainer import Trainer, train  # noqa: E402
 
 Make = Callable[..., TrainConfig]
 New = Callable[[TrainConfig], Trainer]
