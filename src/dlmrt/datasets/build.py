@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dlmrt.datasets import corpus, sentences
-from dlmrt.datasets.corrupt import CLEAN_SHARE, MAX_ERRORS, MIX, WORDS_PER_ERROR
+from dlmrt.datasets.corrupt import CLEAN_SHARE, MAX_ERRORS, MIX, WORDS_PER_ERROR, Rng
+from dlmrt.datasets.output import Progress, open_target, sha256_of, write_manifest, writing
 from dlmrt.datasets.repair import GENERATOR_VERSION, corrupt_pair
 from dlmrt.errors import ConfigError, DataError
 
@@ -30,12 +29,15 @@ SPLIT_RULE = (
     "one in a dev document from train; train and dev sentences sharing "
     f"{OVERLAP_WORDS} consecutive words with a chosen test (train: or dev) sentence are dropped"
 )
-Progress = Callable[[str, int, int], None]  # stage, done, total
 
 
 @dataclass(frozen=True)
 class RepairBuild:
-    """What to build. Counts are sentences; ``max_train`` None keeps all of them."""
+    """What to build. Counts are sentences; ``max_train`` None keeps all of them.
+
+    prefix: put before the prompts of train.jsonl, but for a share ``bare_share`` of them; dev and test
+    stay as they are, with settings beside them that put it there (docs/tasks.md).
+    """
 
     sources: tuple[Path, ...]
     out: Path
@@ -47,11 +49,15 @@ class RepairBuild:
     max_per_source: int = 60_000
     jobs: int = 1
     force: bool = False
+    prefix: str = ""
+    bare_share: float = 0.0
 
     def __post_init__(self) -> None:
         for name, least in (("dev", 0), ("test", 1), ("train_copies", 1), ("max_per_source", 1), ("jobs", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        if not 0 <= self.bare_share <= 1:
+            raise ConfigError(f"bare_share is {self.bare_share}; it must be in [0, 1]")
         if self.max_train is not None and self.max_train < 1:
             raise ConfigError(f"max_train is {self.max_train}; it must be at least 1, or left out for all")
 
@@ -77,7 +83,7 @@ def build_repair(plan: RepairBuild, progress: Progress = lambda stage, done, tot
 
     Writes train.jsonl, dev.jsonl, test.jsonl, train.sentences.txt, words.txt, sources.txt and
     manifest.json beside the target and renames the folder at the end. Raises DataError when the
-    target may not be written (see :func:`_target`), a source is missing or unreadable, or there are
+    target may not be written (see :func:`open_target`), a source is missing or unreadable, or there are
     fewer held-out sentences than asked for.
     """
     target = _target(plan)
@@ -86,10 +92,7 @@ def build_repair(plan: RepairBuild, progress: Progress = lambda stage, done, tot
     lexicon = _lexicon(collected)
     kept = [item for item in collected if sentences.known_words(item.text, lexicon)]
     chosen = _choose(kept, plan)
-    aside = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    try:
+    with writing(target) as aside:
         files = {
             f"{name}.jsonl": _write_pairs(aside, name, plan, chosen, lexicon, progress) for name in SPLITS
         }
@@ -99,45 +102,23 @@ def build_repair(plan: RepairBuild, progress: Progress = lambda stage, done, tot
             "sources.txt": [f"{hashes[document.name]}  {document.name}" for document in documents],
         }
         files |= {name: _write_lines(aside / name, lines) for name, lines in lists.items()}
+        if plan.prefix:
+            for name in ("dev", "test"):
+                settings = json.dumps({"template": f"{plan.prefix}{{prompt}}"}) + "\n"
+                (aside / f"{name}.task.json").write_text(settings, encoding="utf-8")
         manifest = _manifest(plan, files, _source_report(documents, hashes, chosen))
         manifest["sentences"] = {"plausible": len(collected), "of_known_words": len(kept)}
-        (aside / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        _replace(aside, target)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
+        write_manifest(aside, manifest)
     return manifest
 
 
 def _target(plan: RepairBuild) -> Path:
-    """The folder to write.
-
-    Raises DataError when it exists (without ``force``), when it would replace something that is not
-    a data set, and when it lies in a source, where the next build would read it.
-    """
+    """The folder to write: :func:`open_target`, and outside the sources, which the next build reads."""
     target = plan.out.resolve()
     for source in plan.sources:
         if target.is_relative_to(source.resolve()):
             raise DataError(f"--out '{plan.out}' lies in the source '{source}'; choose a folder outside")
-    if target.exists() and not plan.force:
-        raise DataError(f"'{plan.out}' exists; choose another --out or pass --force to replace it")
-    if target.exists() and not (target / "manifest.json").is_file():
-        raise DataError(
-            f"'{plan.out}' is not a data set (it has no manifest.json); --force does not replace it"
-        )
-    return target
-
-
-def _replace(aside: Path, target: Path) -> None:
-    """Put the finished folder in place; an old one is moved away first and removed last."""
-    old = target.with_name(f".{target.name}.old-{os.getpid()}")
-    if target.exists():
-        target.rename(old)
-    aside.rename(target)
-    if old.is_dir():
-        shutil.rmtree(old)
-    elif old.exists():
-        old.unlink()
+    return open_target(plan.out, force=plan.force)
 
 
 def extract(document: corpus.DocumentFile) -> tuple[str, list[str]]:
@@ -274,6 +255,8 @@ def _write_pairs(
             for item in chosen[name]:
                 pair = corrupt_pair(item.text, plan.seed, copy, lexicon)
                 record = pair.record({"split": name, "doc": item.document}, errors=name != "train")
+                if name == "train" and Rng(plan.seed, "bare", copy, item.text).unit() >= plan.bare_share:
+                    record["prompt"] = plan.prefix + record["prompt"]
                 stream.write(json.dumps(record) + "\n")
                 mix.update(error.type for error in pair.errors)
                 clean += not pair.errors
@@ -298,7 +281,9 @@ def _write_lines(path: Path, lines: Sequence[str]) -> dict[str, Any]:
 
 
 def _manifest(plan: RepairBuild, files: dict[str, Any], sources: list[dict[str, Any]]) -> dict[str, Any]:
-    options = ("max_train", "dev", "test", "train_copies", "max_per_source")
+    options = ["max_train", "dev", "test", "train_copies", "max_per_source"]
+    if plan.prefix:  # a set without one keeps the manifest that it always had
+        options += ["prefix", "bare_share"]
     return {
         "format": "dlmrt.data/1",
         "family": "repair",
@@ -334,12 +319,3 @@ def _source_report(
         }
         for source, lines in sorted(listing.items())
     ]
-
-
-def sha256_of(path: Path) -> str:
-    """Hex digest of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        for chunk in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(chunk)
-    return digest.hexdigest()

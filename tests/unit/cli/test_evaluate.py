@@ -80,7 +80,9 @@ def test_ways_to_write_arms(evaluate: Run, arms: tuple[str, ...]) -> None:
     assert [cell["items"] for cell in found["cells"]] == [2, 2]
     assert {cell["seed"] for cell in found["cells"]} == {3 if "3" in arms else 0}
     if "x" in names:
-        assert [cell["options"]["decoder"]["threshold"] for cell in found["cells"]][1] == 0.7
+        read = {cell["arm"]: cell["options"]["decoder"] for cell in found["cells"]}
+        assert read["x"]["threshold"] == 0.7
+        assert set(read["ar"]) == {"temperature", "top_k", "top_p", "seed"}  # what its method reads
 
 
 def test_json_is_the_result_file_and_results_get_their_own_name(evaluate: Run, place: Path) -> None:

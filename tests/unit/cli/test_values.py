@@ -24,6 +24,7 @@ from tests.unit.report.support import eval_result, write
 
 MODEL = "MODEL"  # stands for the folder of the tiny model
 DECODING = ("-m", MODEL, "-n", "3")
+FEW = ("--train", "20", "--dev", "2", "--test", "5", "--bare-share", "0")
 # Verbs with a path among their parameters: a command line that gives every one of them.
 COMMANDS = {
     "generate": ("--file", "prompt.txt", *DECODING, "--output", "answer.txt", "--trace", "steps.html"),
@@ -37,6 +38,7 @@ COMMANDS = {
     "train tokenizer": ("run.yaml", "--out", "tokenizer.json"),
     "train export": (MODEL, "--out", "exported", "--card", "prompt.txt"),
     "data build repair": ("--sources", "manual", "--out", "set", "--test", "5", "--dev", "2"),
+    **{f"data build {family}": ("--out", "made", *FEW) for family in ("words", "python", "extract", "dates")},
     "data import": ("mine", "words.jsonl"),
     "data score": ("outputs.jsonl",),
     "data peek": ("words.jsonl",),
@@ -49,6 +51,8 @@ WRITTEN = {
     "train tokenizer": ("tokenizer.json",),
     "train export": ("exported/README.md",),
     "data build repair": ("set/test.jsonl",),
+    "data build words": ("made/harder.jsonl",),
+    "data build python": ("made/test.jsonl",),
     "data import": ("home/tasks/mine.jsonl",),
 }
 

@@ -203,3 +203,19 @@ def test_progress_reaches_the_end(source: Path, tmp_path: Path) -> None:
     )
     assert set(seen) == {"documents", "train pairs", "dev pairs", "test pairs"}
     assert all(done == total for done, total in seen.values())
+
+
+def test_a_prefix_for_training_and_settings_for_evaluation(source: Path, tmp_path: Path) -> None:
+    plain, marked = tmp_path / "plain", tmp_path / "marked"
+    build_repair(plan(source, plain))
+    build_repair(plan(source, marked, prefix="repair: ", bare_share=0.5))
+    for name in ("dev.jsonl", "test.jsonl"):
+        assert (plain / name).read_bytes() == (marked / name).read_bytes()
+    bare, given = (
+        [record["prompt"] for record in lines(folder / "train.jsonl")] for folder in (plain, marked)
+    )
+    with_prefix = [prompt.startswith("repair: ") for prompt in given]
+    assert 0 < sum(with_prefix) < len(given)
+    assert [prompt.removeprefix("repair: ") for prompt in given] == bare
+    assert json.loads((marked / "test.task.json").read_text()) == {"template": "repair: {prompt}"}
+    assert not (plain / "test.task.json").exists()

@@ -1,0 +1,1 @@
+"""Small Python functions with their descriptions and tests: composed, run and checked here."""

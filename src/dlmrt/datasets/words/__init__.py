@@ -1,0 +1,1 @@
+"""Word problems with worked solutions: drawn, phrased, solved and checked here."""
