@@ -214,6 +214,16 @@ def build_model(prepared: Prepared) -> Transformer:
     return model.to(prepared.config.device)
 
 
+def compile_layers(model: Transformer, backend: str = "inductor") -> None:
+    """Compile the transformer layer by layer: one graph serves all layers and all row lengths.
+
+    The whole model as one graph would be compiled anew, for minutes, for every shape and with the residual
+    input or without.
+    """
+    for layer in model.model.layers:
+        layer.compile(dynamic=True, backend=backend)
+
+
 def summary(prepared: Prepared) -> dict[str, Any]:
     """What ``--dry-run`` reports: sizes, tokens a step, a memory estimate, data statistics."""
     config, shape = prepared.config, prepared.model_config

@@ -36,7 +36,7 @@ from dlmrt.train.optim import (
     set_learning_rate,
 )
 from dlmrt.train.prefetch import Prefetched
-from dlmrt.train.prepare import Prepared, build_model, prepare, provenance
+from dlmrt.train.prepare import Prepared, build_model, compile_layers, prepare, provenance
 from dlmrt.train.run_folder import claim_out, locked, refuse_past_end
 
 Outcome = Literal["finished", "time", "SIGINT", "SIGTERM"]
@@ -69,7 +69,7 @@ class Trainer:
         self.state = ckpt.TrainerState(config=to_mapping(config), provenance=provenance(prepared))
         self._resume()
         if config.compile:
-            self.model.compile()
+            compile_layers(self.model)
         stream = BatchStream(prepared.train, config.seed, self.state.epoch, self.state.index)
         self.stream = Prefetched(stream, pin=torch.device(config.device).type == "cuda")
         self.window = Window(self.state.window)
