@@ -69,6 +69,15 @@ DATES_HELP = """Build English dates, durations and intervals with their ISO 8601
 Example:
   dlmrt data build dates --out data/dates --seed 1 --train 100000 --jobs 2
 """
+GSM8K_HELP = """Renumber the training problems of GSM8K: other numbers, the calculations done again.
+
+FILE is train.jsonl of openai/grade-school-math, whose solutions carry their calculations. About half of
+its problems can be renumbered. Never give the test file.
+
+\b
+Example:
+  dlmrt data build gsm8k --source grade-school-math/train.jsonl --out data/gsm8k --copies 10 --seed 1
+"""
 
 
 def register(group: typer.Typer) -> None:
@@ -78,6 +87,7 @@ def register(group: typer.Typer) -> None:
     families.command("words", help=WORDS_HELP)(build_words)
     for name, text in (("python", PYTHON_HELP), ("extract", EXTRACT_HELP), ("dates", DATES_HELP)):
         families.command(name, help=text)(_builder(name))
+    families.command("gsm8k", help=GSM8K_HELP)(build_gsm8k)
     group.add_typer(families, name="build", help="Build a data set of a family.")
 
 
@@ -130,6 +140,24 @@ def build_words(
     """Build word problems."""
     counts = {"train": train, "dev": dev, "test": test, "harder": harder}
     _build("words", out, counts, seed, bare_share, jobs, force, as_json)
+
+
+def build_gsm8k(
+    source: Annotated[Path, typer.Option("--source", metavar="FILE", help="train.jsonl of GSM8K.")],
+    out: Out,
+    copies: Annotated[int, typer.Option("--copies", help="Problems made of each.")] = 5,
+    seed: Seed = 0,
+    bare_share: BareShare = 0.1,
+    force: Force = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Renumber GSM8K's training problems."""
+    from dlmrt.datasets.words.renumber import RenumberBuild, build_renumbered
+
+    plan = RenumberBuild(source, out, copies, seed, bare_share, force)
+    with _progress() as progress:
+        manifest = build_renumbered(plan, progress)
+    _print(manifest, out, as_json)
 
 
 def _builder(family: str) -> Callable[..., None]:

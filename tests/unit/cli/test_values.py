@@ -39,6 +39,7 @@ COMMANDS = {
     "train export": (MODEL, "--out", "exported", "--card", "prompt.txt"),
     "data build repair": ("--sources", "manual", "--out", "set", "--test", "5", "--dev", "2"),
     **{f"data build {family}": ("--out", "made", *FEW) for family in ("words", "python", "extract", "dates")},
+    "data build gsm8k": ("--source", "sums.jsonl", "--out", "made", "--copies", "2"),
     "data import": ("mine", "words.jsonl"),
     "data score": ("outputs.jsonl",),
     "data peek": ("words.jsonl",),
@@ -112,6 +113,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     outputs = [{**pair, "output": pair["answer"], "errors": []} for pair in pairs]
     Path("outputs.jsonl").write_text("".join(json.dumps(output) + "\n" for output in outputs))
     write(eval_result(("ar",), ("copy",)), Path("eval.json"))
+    sums = {"question": "He has 5 pens and 7 cups.", "answer": "<<5+7=12>>12\n#### 12"}
+    Path("sums.jsonl").write_text(json.dumps(sums) + "\n")
     nouns = ("server", "client", "reader", "writer", "kernel", "driver", "parser", "editor", "viewer")
     Path("manual").mkdir()
     for noun in nouns:
