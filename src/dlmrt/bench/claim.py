@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from dlmrt.errors import RequestError
-from dlmrt.results.schema import BenchCell, Claim, Distribution, PromptTimes, ShareOf
+from dlmrt.results.recount import claimed_rate
+from dlmrt.results.schema import BenchCell, Claim, Distribution, ShareOf
 from dlmrt.results.summarise import distribution, share_of
 
 Measure = Literal["decode", "end_to_end"]
@@ -46,7 +47,7 @@ def check_claim(tokens_per_second: float, measure: Measure, prompts: Mapping[str
 
 
 def judge_claim(
-    tokens_per_second: float, cells: Sequence[BenchCell], measure: Measure
+    tokens_per_second: float, cells: Sequence[BenchCell], measure: Measure, *, random_weights: bool = False
 ) -> tuple[tuple[Claim, ...], dict[str, str]]:
     """Judge a claimed speed on every cell: verdicts in the cells' order, and why a cell has none.
 
@@ -59,27 +60,28 @@ def judge_claim(
     without: dict[str, str] = {}
     for cell in cells:
         try:
-            claims.append(_judge(tokens_per_second, cell, measure))
+            claims.append(_judge(tokens_per_second, cell, measure, random_weights))
         except RequestError as error:  # an interrupted run, or failed requests: the other verdicts stay
             without[f"claim on {cell.suite}, arm {cell.arm}, batch {cell.batch_size}"] = str(error)
     return tuple(claims), without
 
 
-def _judge(claimed: float, cell: BenchCell, measure: Measure) -> Claim:
-    known = [rate for rate in (_rate(prompt, measure) for prompt in cell.prompts) if rate is not None]
+def _judge(claimed: float, cell: BenchCell, measure: Measure, random_weights: bool) -> Claim:
+    known = [rate for rate in (claimed_rate(prompt, measure) for prompt in cell.prompts) if rate is not None]
     left_out = len(cell.prompts) - len(known)
     _require_prompts(f"suite '{cell.suite}' of arm '{cell.arm}'", len(known), left_out)
     met = share_of(sum(rate >= claimed for rate in known), len(known))
     measured = distribution(known)
     assert measured is not None  # there are at least MIN_PROMPTS
     verdict = _sentence(claimed, cell, measure, met, measured)
+    if random_weights:
+        verdict += (
+            " Random weights and a fixed number of tokens a step: no speed of a trained model is judged."
+        )
     if left_out:
         verdict += f" {left_out} more have no {RATES[measure]} rate and are left out."
-    return Claim(claimed, measure, cell.arm, cell.suite, cell.clock, met, measured, verdict)
-
-
-def _rate(prompt: PromptTimes, measure: Measure) -> float | None:
-    return prompt.tokens_per_second_decode if measure == "decode" else prompt.tokens_per_second
+    place = (cell.arm, cell.suite, cell.batch_size, cell.max_new_tokens, cell.clock)
+    return Claim(claimed, measure, *place, met, measured, verdict)
 
 
 def _require_prompts(where: str, count: int, left_out: int = 0) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from dlmrt import __version__
 from dlmrt.errors import RequestError, ServerError
@@ -32,6 +32,9 @@ class RequestFailed(ServerError):
         self.status = status
 
 
+SECRET = "***"
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """Where an API lies. base: path without a slash at its end; query: added to every request."""
@@ -48,6 +51,13 @@ class Endpoint:
         """The base for people: without the query, which may hold a key."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}{'' if self.port is None else f':{self.port}'}{self.base}"
+
+    def redact(self, text: str) -> str:
+        """The text without the key and the query, which a server may echo."""
+        query = [self.query, *(value for _, value in parse_qsl(self.query))]
+        for secret in sorted(filter(None, (self.api_key, *query)), key=len, reverse=True):
+            text = text.replace(secret, SECRET)
+        return text
 
 
 def parse_url(url: str, api_key: str | None = None) -> Endpoint:
@@ -135,11 +145,13 @@ def exchange(endpoint: Endpoint, path: str, payload: object | None, timeout: flo
         connected.settimeout(_left(deadline))
         response = connection.getresponse()
         kind = response.headers.get_content_type() if "Content-Type" in response.headers else ""
-        software = shortened(response.getheader("Server", "")) or None
+        software = endpoint.redact(shortened(response.getheader("Server", ""))) or None
         reply = Reply(response.status, kind, software, started, response, connected, deadline)
         if not 200 <= response.status < 300:
             raise _refusal(target, reply, response.getheader("Location"))
         yield reply
+    except RequestFailed as failed:
+        raise RequestFailed(failed.kind, endpoint.redact(str(failed)), failed.status) from None
     except (OSError, http.client.HTTPException, UnicodeError) as error:
         raise _failure(target, endpoint, error, timeout) from None
     finally:

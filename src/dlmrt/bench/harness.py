@@ -281,7 +281,9 @@ def _claims(run: _Run) -> tuple[Claim, ...]:
     claim = run.plan.claim
     if claim is None:
         return ()
-    claims, without = judge_claim(claim.tokens_per_second, run.cells, claim.measure)
+    claims, without = judge_claim(
+        claim.tokens_per_second, run.cells, claim.measure, random_weights=run.plan.random is not None
+    )
     run.skipped |= without
     return claims
 
@@ -296,7 +298,8 @@ def _settings(run: _Run) -> dict[str, Any]:
         "warmups": plan.warmups,
         "repeats": plan.repeats,
         "limit": plan.limit,
-        "order": "all arms on a batch of prompts, repeat by repeat in turn, before the next prompts",
+        "order": "all arms on a batch of prompts, repeat by repeat in turn, before the next prompts"
+        + ("; the server before them" if run.server and plan.arms else ""),
         "rates": {subject.name: subject.rates for subject in run.subjects.values()},
     }
     if plan.random is not None:

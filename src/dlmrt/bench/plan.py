@@ -186,7 +186,7 @@ def server_plan(plan: BenchPlan, fitted: Sequence[Fitted], length: int | None) -
         if each.prompts
     )
     return replace(
-        plan.server, suites=suites, max_new_tokens=length, repeats=plan.repeats, warmups=max(1, plan.warmups)
+        plan.server, suites=suites, max_new_tokens=length, repeats=plan.repeats, warmups=plan.warmups
     )
 
 

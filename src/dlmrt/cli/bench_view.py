@@ -114,7 +114,7 @@ def _speed_row(cell: BenchCell) -> list[str]:
         str(len(cell.prompts)),
         fmt.median(cell.ms_per_forward),
         fmt.percent_of_floor(cell.percent_of_floor).removesuffix(" %"),
-        fmt.ratio(None if rate is None else rate.mean_of_ratios),
+        fmt.ratio(None if rate is None else rate.ratio_of_sums),
         _spread(cell.tokens_per_second_decode),
         _spread(cell.tokens_per_second),
         fmt.median(cell.first_block_ms),

@@ -48,6 +48,19 @@ def environment() -> Report:
     }
 
 
+def machine(*, gpus: bool) -> Report:
+    """What decides times here: processor, packages, threads, driver; ``gpus``: these too (imports torch)."""
+    facts: Report = {
+        "python": platform.python_version(),
+        "os": _os_name(),
+        "cpu": cpu(),
+        "packages": {name: _version(name) for name in LIGHT_PACKAGES + OPTIONAL_PACKAGES},
+        "nvidia_driver": nvidia_driver(),
+        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+    }
+    return {**facts, "torch": _torch()} if gpus else facts
+
+
 def render(report: Report) -> str:
     """Lay the report out for people: one ``name: value`` line each, nested parts indented."""
     return "\n".join(_lines(report, "", "unknown"))

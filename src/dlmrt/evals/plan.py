@@ -14,7 +14,7 @@ from dlmrt.config import to_mapping
 from dlmrt.engine.arms import Arm, Place
 from dlmrt.engine.backends import Choice, choose_for
 from dlmrt.engine.request import Settings, check_options
-from dlmrt.environment.hardware import cpu
+from dlmrt.environment.report import machine
 from dlmrt.errors import RequestError
 from dlmrt.evals.record import Key
 from dlmrt.evals.sweep import Sweep, SweptArm, expand
@@ -220,7 +220,7 @@ def _parts(
     parts = {
         "format": FORMAT,
         "code": {"version": dlmrt.__version__, "commit": source_commit()},
-        "processor": cpu()["model"],
+        "machine": machine(gpus=any((m.choice.device or "").startswith("cuda") for m in models.values())),
         "tasks": {task.name: _task_parts(task) for task in plan.tasks},
         "arms": {arm.name: _arm_parts(arm, lanes, models[arm.place]) for arm in arms},
         "batch_size": plan.batch_size,

@@ -46,8 +46,10 @@ class Observation:
 class ItemRecord:
     """An answer, its counts and its verdict.
 
-    seconds: from the prompt's text to the last block, waiting left out. machine_seconds: the same with the
-    time of a batch shared out among its rows, so that a sum over answers is the time that passed.
+    seconds: from the prompt's text to the last block; the wait for the call's earlier batches left out, but
+    for rows that are decoded one after another (NumPy, AR) not that for the rows before. machine_seconds:
+    the same with the time of a batch shared out among its rows, so that a sum over answers is the time that
+    passed.
     error: why the item could not be decoded (it then counts as wrong, and has no counts).
     """
 

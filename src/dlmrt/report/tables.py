@@ -9,6 +9,7 @@ from dlmrt.errors import RequestError, nearest
 from dlmrt.report import bench_tables, between, eval_tables, facts, phases
 from dlmrt.report.layout import Table, markdown_text, to_markdown
 from dlmrt.report.sources import Source, bench_cells, gather
+from dlmrt.results.compare import require_comparable
 from dlmrt.results.schema import ResultFile
 
 
@@ -33,7 +34,7 @@ def render_table(kind: str, results: Sequence[ResultFile]) -> str:
     """One table of :data:`TABLE_KINDS` in Markdown, with one line of provenance for each result below.
 
     Raises RequestError: an unknown kind, or one that these results can't fill; DataError as
-    :func:`gather`.
+    :func:`gather`, and for results of mixed environments or data: rows of a table invite comparison.
     """
     if kind not in TABLE_KINDS:
         raise RequestError(
@@ -46,6 +47,7 @@ def render_table(kind: str, results: Sequence[ResultFile]) -> str:
             f"table '{kind}' is made of {needed} results, and '{sources[0].name}' is of kind "
             f"{sources[0].result.kind}; give a result of 'dlmrt {needed}'"
         )
+    require_comparable(results)
     lines = "".join(f"\n{markdown_text(facts.provenance(source))}\n" for source in sources)
     return to_markdown(build(sources), title=False) + lines
 

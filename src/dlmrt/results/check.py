@@ -24,6 +24,15 @@ from dlmrt.results.check_parts import (
     close,
     need,
 )
+from dlmrt.results.recount import (
+    bench_key,
+    check_unique,
+    eval_key,
+    recount_bench,
+    recount_claim,
+    recount_comparison,
+    recount_eval,
+)
 from dlmrt.results.schema import (
     SCHEMA_VERSION,
     BenchCell,
@@ -61,23 +70,29 @@ def check_result(result: ResultFile) -> None:
                 name,
                 f"is filled; a result of kind '{result.kind}' leaves it empty",
             )
+    check_unique(map(eval_key, result.cells), "cells")
+    check_unique(map(bench_key, result.speeds), "speeds")
     for i, cell in enumerate(result.cells):
         _check_owner(result, cell.model, cell.task, "task", f"cells[{i}]")
         _check_eval(cell, f"cells[{i}]")
+        recount_eval(cell, f"cells[{i}]")
     for i, curve in enumerate(result.curves):
         _check_data(result, curve.task, f"curves[{i}].task")
         _check_curve(curve, f"curves[{i}]")
     for i, comparison in enumerate(result.comparisons):
         _check_data(result, comparison.task, f"comparisons[{i}].task")
         _check_comparison(comparison, f"comparisons[{i}]")
+        recount_comparison(comparison, result, f"comparisons[{i}]")
     for i, summary in enumerate(result.seeds):
         _check_data(result, summary.task, f"seeds[{i}].task")
         _check_seeds(summary, result.cells, f"seeds[{i}]")
     for i, speed in enumerate(result.speeds):
         _check_owner(result, speed.model, speed.suite, "suite", f"speeds[{i}]")
         _check_bench(speed, f"speeds[{i}]")
+        recount_bench(speed, f"speeds[{i}]")
     for i, claim in enumerate(result.claims):
-        _check_claim(claim, result, f"claims[{i}]")
+        _check_claim(claim, f"claims[{i}]")
+        recount_claim(claim, result, f"claims[{i}]")
 
 
 def _check_envelope(result: ResultFile) -> None:
@@ -104,6 +119,7 @@ def _check_envelope(result: ResultFile) -> None:
         "run.started",
         f"is '{run.started}'; it must be like 2026-01-31T08:30:00+00:00",
     )
+    need(bool(result.environment), "environment", "is empty; a result says where it was measured")
     need(bool(result.models), "models", "is empty; what was measured must be named")
     for name, model in result.models.items():
         at = f"models.{name}"
@@ -111,6 +127,8 @@ def _check_envelope(result: ResultFile) -> None:
         need(not model.name.startswith(("/", "~", "\\")) and ".." not in model.name.split("/"),
              f"{at}.name", f"is '{model.name}'; it must not hold a path of the machine")  # fmt: skip
         check_fields(model, "parameters block_size", at, 1)
+        vouched = bool(model.weights_sha256) or model.random_weights or model.parameters is None
+        need(vouched, f"{at}.weights_sha256", "is empty; weights are named by their hashes")
         for file, digest in model.weights_sha256.items():
             _check_sha256(digest, f"{at}.weights_sha256.{file}")
     for name, data in result.data.items():
@@ -147,8 +165,6 @@ def _check_eval(cell: EvalCell, at: str) -> None:
     failed = sum(cell.failed.values())
     need(failed <= cell.items, f"{at}.failed", f"adds up to {failed} of {cell.items} items")
     answered = cell.items - failed
-    finished = sum(cell.finish.values())
-    need(finished <= cell.items, f"{at}.finish", f"adds up to {finished} of {cell.items} items")
     check_share(cell.accuracy, f"{at}.accuracy")
     total, hits = cell.accuracy.total, cell.accuracy.hits
     need(total == cell.items, f"{at}.accuracy.total", f"is {total}; items is {cell.items}")
@@ -305,13 +321,12 @@ def _check_prompt(part: PromptTimes, at: str) -> None:
     check_interval(part.total_ms_spread, part.total_ms, f"{at}.total_ms_spread", 0, float("inf"))
 
 
-def _check_claim(claim: Claim, result: ResultFile, at: str) -> None:
+def _check_claim(claim: Claim, at: str) -> None:
     rate = claim.tokens_per_second
     need(rate > 0, f"{at}.tokens_per_second", f"is {rate}; it must be > 0")
     need(claim.measure in CLAIM_MEASURES, f"{at}.measure", f"is '{claim.measure}'; it must be one of "
          + ", ".join(CLAIM_MEASURES))  # fmt: skip
-    judged = any((cell.arm, cell.suite) == (claim.arm, claim.suite) for cell in result.speeds)
-    need(judged, f"{at}.arm", f"is '{claim.arm}' on suite '{claim.suite}', of which speeds has no cell")
+    check_fields(claim, "batch_size max_new_tokens", at, 1)
     check_share(claim.met, f"{at}.met")
     need(claim.met.total >= 1, f"{at}.met.total", "is 0; a claim is judged on at least one prompt")
     check_distribution(claim.measured, f"{at}.measured")

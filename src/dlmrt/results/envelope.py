@@ -52,8 +52,9 @@ def run_facts(started: datetime, seconds: float, who: str, argv: Sequence[str]) 
 def command_line(argv: Sequence[str], home: Path | None = None) -> str:
     """Return the command as one would type it, with home as ``~`` and credentials as ``***``.
 
-    The program is named without its folder. What follows an option such as ``--api-key`` and what
-    stands before the ``@`` of an address is replaced.
+    The program is named without its folder, and so is a file or folder of another place of the machine.
+    What follows an option such as ``--api-key``, what stands before the ``@`` of an address and its query
+    are replaced.
     """
     words, hide = [], False
     for i, word in enumerate(argv):
@@ -64,8 +65,14 @@ def command_line(argv: Sequence[str], home: Path | None = None) -> str:
             word = f"{name}={_SECRET}"
         hide = not hide and not equals and _SECRET_OPTION.fullmatch(name) is not None
         word = re.sub(r"(?<=://)[^/@\s]+@", f"{_SECRET}@", word)
-        words.append(_quote(Path(word).name if i == 0 else shorten(word, home)))
+        word = re.sub(r"(?<=://)([^?\s]*)\?.*", rf"\1?{_SECRET}", word)
+        words.append(_quote(Path(word).name if i == 0 else _public_path(shorten(word, home))))
     return " ".join(words)
+
+
+def _public_path(word: str) -> str:
+    """The word with an absolute path, alone or behind an equals sign or a comma, cut to its last part."""
+    return re.sub(r"(?:(?<=^)|(?<=[=,]))/(?:[^,:=/]+/)*([^,:=/]+)/?", r"\1", word)
 
 
 def _quote(word: str) -> str:

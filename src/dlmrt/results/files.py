@@ -18,6 +18,9 @@ from dlmrt.results.check import check_result
 from dlmrt.results.envelope import slug
 from dlmrt.results.schema import SCHEMA_VERSION, ResultFile
 
+# No count, size or rate comes near it, and a float still holds it.
+LARGEST = 10**30
+
 
 def result_name(result: ResultFile) -> str:
     """Return the file name of a result, the number of further files of that day left out.
@@ -138,6 +141,8 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_unwritable(value: Any, at: str) -> None:
     where = at or "the document"
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise DataError(f"{where} is beyond {LARGEST:g}; nothing that is measured here is as large")
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError(f"{where} is {value}; numbers must be finite, and null if not measured")
     if isinstance(value, str) and not value.isascii():

@@ -332,6 +332,8 @@ class Claim:
     measure: str  # which of the two rates
     arm: str
     suite: str
+    batch_size: int
+    max_new_tokens: int | None
     clock: Clock
     met: ShareOf
     measured: Distribution

@@ -41,6 +41,7 @@ def plan(folder: Path, *specs: str, **changes: Any) -> BenchPlan:
         ({"limit": 0}, "--limit is 0"),
         ({"arms": (), "server": SERVER, "claim": ClaimPlan(5.0)}, "takes at least 8"),
         ({"server": dataclasses.replace(SERVER, url="nowhere")}, "nowhere"),
+        ({"server": SERVER, "warmups": 0}, "warmups is 0; with a server it must be >= 1"),
     ],
 )
 def test_a_plan_that_can_not_be_is_refused(folder: Path, changes: dict[str, Any], words: str) -> None:
@@ -94,11 +95,11 @@ def test_the_limit_takes_prompts_that_fit(folder: Path) -> None:
 
 
 def test_the_server_sees_what_the_arms_see(folder: Path) -> None:
-    asked = plan(folder, server=SERVER, repeats=5, warmups=0)
+    asked = plan(folder, server=SERVER, repeats=5, warmups=2)
     fitted = Fitted(asked.suites[0], 8, asked.suites[0].prompts[:2])
     sent = server_plan(asked, [fitted], 8)
     assert [prompt.id for prompt in sent.suites[0].prompts] == ["p0", "p1"]
-    assert (sent.repeats, sent.warmups, sent.max_new_tokens) == (5, 1, 8)
+    assert (sent.repeats, sent.warmups, sent.max_new_tokens) == (5, 2, 8)
     alone = server_plan(dataclasses.replace(asked, arms=(), limit=1), [fitted], None)
     assert [prompt.id for prompt in alone.suites[0].prompts] == ["p0"]
 

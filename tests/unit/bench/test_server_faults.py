@@ -183,3 +183,16 @@ def test_a_stream_that_is_not_utf8_is_an_error_of_the_server() -> None:
 
     cell, facts = measure(for_prompt("two", answer))
     assert len(cell.prompts) == 1 and "not UTF-8" in next(iter(facts.failed))
+
+
+def test_what_a_server_echoes_of_the_key_and_the_query_is_not_kept() -> None:
+    def echo(exchange: Exchange) -> None:
+        secret = exchange.headers["Authorization"]
+        exchange.json({"error": {"message": f"no: {secret} at {exchange._handler.path}"}}, status=500)
+
+    with BenchServer(for_prompt("two", echo)) as server:
+        asked = plan(server, api_key="sk-topsecret", url=f"{server.url}?api-key=QUERYSECRET&v=2025")
+        (cell,), facts = measure_server(asked)
+    kept = repr((cell, facts))
+    assert "no: Bearer ***" in kept
+    assert "topsecret" not in kept and "QUERYSECRET" not in kept

@@ -130,9 +130,9 @@ def eval_cell(arm: str = "diffusion", task: str = "repair", seed: int = 0, items
         if method == "diffusion"
         else (),
         calibration=calibration(rng) if method == "diffusion" else None,
-        finish={"stop": items - 10, "length": 8},
+        finish={"stop": items - 10, "length": 8 if task == "repair" else 10},
         steps_observed=method == "diffusion",
-        model_seconds=sum(seconds) * 0.9,
+        model_seconds=sum(seconds),
     )
 
 
@@ -190,11 +190,18 @@ def full_eval_result() -> ResultFile:
         cells=(*base.cells, *seeds),
         skipped={"gsm8k": "no file; import one with 'dlmrt data import gsm8k FILE'"},
         curves=(curve,),
-        comparisons=(comparison("diffusion", "ar", Pairs(110, 14, 22, 54)),),
+        comparisons=(comparison("diffusion", "ar", agreeing(base.cells[0], base.cells[1])),),
         seeds=(SeedSummary("diffusion", "copy", (0, 1, 2), mean, interval, 4.6, (4.5, 4.7)),),
     )
     check_result(result)
     return result
+
+
+def agreeing(first: EvalCell, second: EvalCell) -> Pairs:
+    """Counts of a comparison that fit the correct answers of two cells."""
+    a, b = first.accuracy.hits, second.accuracy.hits
+    both = min(a, b) - 14
+    return Pairs(both, a - both, b - both, first.items - a - b + both)
 
 
 def comparison(first: str, second: str, pairs: Pairs) -> PairedComparison:
@@ -314,7 +321,18 @@ def make_claim(rate: float, cell: BenchCell) -> Claim:
     met, measured = share_of(sum(v >= rate for v in values), len(values)), distribution(values)
     assert measured is not None
     verdict = f"met on {met.hits} of {met.total} prompts"
-    return Claim(rate, "decode", cell.arm, cell.suite, "engine", met, measured, verdict)
+    return Claim(
+        rate,
+        "decode",
+        cell.arm,
+        cell.suite,
+        cell.batch_size,
+        cell.max_new_tokens,
+        "engine",
+        met,
+        measured,
+        verdict,
+    )
 
 
 def elsewhere(result: ResultFile) -> ResultFile:

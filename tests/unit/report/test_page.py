@@ -12,6 +12,7 @@ import pytest
 from dlmrt.errors import DataError, MissingExtraError, RequestError
 from dlmrt.report.page import render_page, write_page
 from dlmrt.results.schema import ResultFile
+from dlmrt.results.summarise import distribution
 from tests.unit.report.support import (
     bench_cell,
     bench_result,
@@ -227,7 +228,10 @@ def test_a_wide_range_of_speeds_gets_a_logarithmic_axis() -> None:
         replace(p, tokens_per_second=p.tokens_per_second / 500, tokens_per_second_decode=None)
         for p in fast.prompts
     ]
-    other = replace(fast, arm="ar", prompts=tuple(slow), tokens_per_second_decode=None)
+    rates = distribution(p.tokens_per_second for p in slow)
+    other = replace(
+        fast, arm="ar", prompts=tuple(slow), tokens_per_second_decode=None, tokens_per_second=rates
+    )
     text = render_page([envelope("bench", ("chat",), speeds=(fast, other))])
     assert ">10.0</text>" in text and ">1,000</text>" in text
 

@@ -66,8 +66,15 @@ def test_quality_columns_stay_away_when_no_task_has_them() -> None:
 
 def test_several_tasks_and_files_get_columns_of_their_own() -> None:
     result = eval_result(("ar",))
-    head = render_table("eval", [result, elsewhere(result)]).splitlines()[0]
+    again = replace(result, run=replace(result.run, who="grace"))
+    head = render_table("eval", [result, again]).splitlines()[0]
     assert head.startswith("| file | task | arm |")
+
+
+def test_one_table_holds_no_mixed_environments() -> None:
+    result = eval_result(("ar",))
+    with pytest.raises(DataError, match='mixed environments.*cpu.model is "AMD EPYC" and "Another CPU"'):
+        render_table("eval", [result, elsewhere(result)])
 
 
 def test_the_compact_bench_table_holds_medians() -> None:
@@ -140,7 +147,8 @@ def test_two_clocks_are_never_divided() -> None:
 
 
 def test_tables_of_a_full_evaluation() -> None:
-    text = markdown_tables([full_eval_result()], ["mine.json"])
+    result = full_eval_result()
+    text = markdown_tables([result], ["mine.json"])
     titles = [line[4:] for line in text.splitlines() if line.startswith("### ")]
     assert titles == [
         "What was measured", "Skipped", "Accuracy and tokens a forward", "Speed and answers",
@@ -150,7 +158,7 @@ def test_tables_of_a_full_evaluation() -> None:
     assert "| file | mine.json |" in text
     assert "| gsm8k | no file; import one" in text
     assert "min(exp(-alpha (1 - y/y_max)), 1)" in text
-    assert "| repair | ar - diffusion | +4.0 | " in text
+    assert f"| repair | ar - diffusion | {100 * result.comparisons[0].difference:+.1f} | " in text
 
 
 def test_areas_quote_alpha_and_y_max() -> None:

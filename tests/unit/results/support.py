@@ -18,6 +18,7 @@ from dlmrt.results.schema import (
     EntropyStep,
     EvalCell,
     Floor,
+    ForwardCounts,
     ModelFacts,
     PairedComparison,
     PhaseShares,
@@ -74,7 +75,7 @@ def eval_cell(arm: str = "diffusion", seed: int = 0) -> EvalCell:
         items=5,
         failed={},
         accuracy=share_of(hits, 5),
-        quality={"errors_gone": {"hits": 3, "share": 0.6}},
+        quality={"errors_gone": to_mapping(share_of(3, 5)), "word_error_rate_after": 0.25},
         tokens=31,
         decided_tokens=34,
         forwards=forward_counts(COUNTS),
@@ -160,7 +161,7 @@ def bench_cell() -> BenchCell:
         warmups=1,
         repeats=3,
         prompts=prompts,
-        forwards=forward_counts(COUNTS),
+        forwards=ForwardCounts(3, 36, 6),
         tokens_per_forward=tokens_per_forward(COUNTS),
         ms_per_forward=ms,
         floor=floor,
@@ -177,7 +178,8 @@ def bench_cell() -> BenchCell:
 def bench_result(**changes: Any) -> ResultFile:
     measured = distribution([900.0, 901.0, 902.0])
     assert measured is not None
-    claim = Claim(901.0, "decode", "diffusion", "chat", "engine", share_of(2, 3), measured, "met on 2 of 3")
+    met = share_of(2, 3)
+    claim = Claim(901.0, "decode", "diffusion", "chat", 1, 32, "engine", met, measured, "met on 2 of 3")
     result = ResultFile(
         schema=1,
         kind="bench",

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from dlmrt.config import from_mapping
+from dlmrt.config import from_mapping, to_mapping
 from dlmrt.errors import DataError
 from dlmrt.results.check import check_result
 from dlmrt.results.schema import ResultFile
+from dlmrt.results.summarise import share_of
 from tests.unit.results.support import bench_result, eval_result, plain, put
 
 Case = tuple[str, Any, str]
@@ -57,7 +58,12 @@ EVAL: list[Case] = [
     ("cells.0.failed", {"timeout": 3}, "cells[0].accuracy.hits is 3, but only 2 items were answered"),
     ("cells.0.failed", {"timeout": 6}, "cells[0].failed adds up to 6 of 5"),
     ("cells.0.failed", {"timeout": 0}, "cells[0].failed.timeout is 0"),
-    ("cells.0.finish", {"stop": 4, "length": 2}, "cells[0].finish adds up to 6 of 5"),
+    ("cells.0.finish", {"stop": 4, "length": 2}, "cells[0].finish adds up to 6; 5 items were answered"),
+    ("cells.0.tokens_per_second", 1550.0, "cells[0].tokens_per_second is 1550.0; tokens, model_seconds"),
+    ("cells.0.seconds_to_correct", 0.01, "cells[0].seconds_to_correct is 0.01; tokens, model_seconds"),
+    ("cells.0.quality.errors_gone.hits", 5, "cells[0].quality.errors_gone.share is 0.6"),
+    ("cells.1.arm", "diffusion", "cells[1] is of diffusion, repair, 0 like one before it"),
+    ("cells.1.arm", "other", "comparisons[0].first is 'ar' on 'repair', of which there is no cell"),
     ("cells.0.tokens", -1, "cells[0].tokens is -1"),
     ("cells.0.decided_tokens", 30, "cells[0].decided_tokens is 30"),
     ("cells.0.decided_tokens", 37, "cells[0].decided_tokens is 37"),
@@ -152,7 +158,15 @@ BENCH: list[Case] = [
     ("speeds.0.ms_per_forward.p90", 9.0, "speeds[0].ms_per_forward.p90 is 9.0, more than maximum"),
     ("claims.0.tokens_per_second", 0.0, "claims[0].tokens_per_second is 0.0"),
     ("claims.0.measure", "peak", "claims[0].measure is 'peak'; it must be one of decode, end_to_end"),
-    ("claims.0.arm", "ar", "claims[0].arm is 'ar' on suite 'chat', of which speeds has no cell"),
+    ("claims.0.arm", "ar", "claims[0].arm is 'ar' on suite 'chat' at batch 1, length 32, of which"),
+    ("claims.0.batch_size", 4, "claims[0].arm is 'diffusion' on suite 'chat' at batch 4, length 32"),
+    ("claims.0.measured.mean", 900.5, "claims[0].measured.mean is 900.5; the prompts give 901.0"),
+    ("claims.0.met", to_mapping(share_of(3, 3)), "claims[0].met is 3 of 3; the prompts give 2 of 3"),
+    ("speeds.0.forwards.denoise", 72, "speeds[0].forwards.denoise is 72; the prompts add up to 36"),
+    ("speeds.0.total_ms.mean", 39.5, "speeds[0].total_ms.mean is 39.5"),
+    ("models.first-light.weights_sha256", {}, "models.first-light.weights_sha256 is empty"),
+    ("environment", {}, "environment is empty"),
+    ("speeds.0.prompts.0.tokens_per_second", 805.0, "speeds[0].tokens_per_second.mean is 801.0; the prompts"),
     ("claims.0.measured.count", 4, "claims[0].measured.count is 4; met.total is 3"),
     ("claims.0.met.hits", 4, "claims[0].met.hits is 4 of 3"),
     ("claims.0.verdict", "", "claims[0].verdict is empty"),

@@ -255,3 +255,15 @@ def test_every_type_of_the_schema_survives_the_way_through_a_file(tmp_path: Path
     assert result.data == {"repair": DATA}
     assert result.environment == ENVIRONMENT
     assert result.cells[0].calibration == eval_result().cells[0].calibration
+
+
+@pytest.mark.parametrize(
+    "at", ["speeds.0.floor.flops", "speeds.0.peak_memory_bytes", "models.first-light.parameters"]
+)
+def test_a_number_that_no_float_holds_is_refused(at: str, tmp_path: Path) -> None:
+    data = plain(bench_result())
+    put(data, at, 10**400)
+    path = tmp_path / "big.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(DataError, match=r"is beyond 1e\+30"):
+        read_result(path)
