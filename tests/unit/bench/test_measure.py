@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,19 @@ def test_a_request_waits_for_everything_the_clock_saw(folder: Path) -> None:
     assert answer.total == 2.5
     assert answer.result.prompt_tokens % tiny.BLOCK == 0
     assert done.peak > 0
+
+
+def test_the_clock_starts_before_a_prompt_is_tokenised(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    def slow_prepare(*arguments: Any) -> Any:
+        nonlocal now
+        now += 1.5
+        return prepare(*arguments)
+
+    monkeypatch.setattr("dlmrt.bench.measure.prepare", slow_prepare)
+    done = run_batch(subject(folder), AR, [SuitePrompt("p", "the end")], 5, clock=lambda: now)
+    assert done.wall == done.answers[0].total == 1.5
 
 
 def test_numpy_rows_queue_and_fillers_are_marked(folder: Path) -> None:

@@ -163,7 +163,7 @@ def swept_cell(lane: Lane, arm: str, hits: int, forwards: int) -> EvalCell:
 
 
 def test_the_curve_is_sorted_by_speed_and_its_area_is_quoted(lane: Lane) -> None:
-    """Points (1, 1.0), (2.5, 0.75) of 4 items; the rival's 100 % is y_max."""
+    """Points (1, 1.0), (2.5, 0.75) of 4 items."""
     swept = [SweptArm("d@0.5", "d", 0.5), SweptArm("d@0.9", "d", 0.9), SweptArm("d@1", "d", 1.0)]
     broken = dataclasses.replace(cell_of(lane, *(failure(i) for i in range(4))), arm="d@1")
     cells = [swept_cell(lane, "d@0.5", 3, 2), swept_cell(lane, "d@0.9", 4, 5), broken]
@@ -184,6 +184,9 @@ def test_the_curve_is_sorted_by_speed_and_its_area_is_quoted(lane: Lane) -> None
     assert curve.area == pytest.approx(100 * 1 * 1.0)  # the second point lies more than 5 points below
     (curve,) = curves(cells[:2], Sweep("threshold", (0.5, 0.9)), swept, 0.5)
     assert curve.y_max == 0.5
+    rival = swept_cell(lane, "ar", 4, 5)  # not swept, and the best of the run
+    (curve,) = curves([cells[0], rival], Sweep("threshold", (0.5,)), swept[:1], None)
+    assert curve.y_max == 1
     assert curves([broken], Sweep("threshold", (1.0,)), swept[2:], None) == ()
 
 

@@ -359,3 +359,24 @@ def timeless(result: ResultFile, **changes: Any) -> dict[str, Any]:
         "data": result.data,
         "settings": settings,
     }
+
+
+def test_every_arm_is_warmed_up_once_before_it_is_measured(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = make_task([("the ab", "x"), ("ab ab", "y")])
+    plan = make_plan(folder, tasks=[task])
+    (lane,) = prepare(plan).lanes
+    decoder = decoder_of(folder, lambda request: [9, tiny.EOS], plan)
+    (llm,) = decoder.llms.values()
+    decoded: list[int] = []
+    real = llm.decode
+
+    def decode(rows: Sequence[Any], *rest: Any, **more: Any) -> Any:
+        decoded.append(len(rows))
+        return real(rows, *rest, **more)
+
+    monkeypatch.setattr(llm, "decode", decode)
+    decoder.warm_up(task, task.items, lane)
+    decoder.warm_up(task, task.items, lane)
+    assert decoded == [1]
