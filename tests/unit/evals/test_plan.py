@@ -94,3 +94,15 @@ def test_the_fingerprint_follows_what_decides_answers(folder: Path) -> None:
     same = make_plan(folder, ("diffusion", "ar"), paired=True, jobs=2, who="me", claim_margin=0.1)
     assert prepare(same).fingerprint == base
     assert isinstance(same.arms[0], Arm)
+
+
+def test_other_threads_or_packages_are_another_plan(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times of two environments in one run folder would stand in one result."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    first = prepare(make_plan(folder)).fingerprint
+    assert prepare(make_plan(folder)).fingerprint == first
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    assert prepare(make_plan(folder)).fingerprint != first
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    monkeypatch.setattr("dlmrt.environment.report._version", lambda package: "0.0.1")
+    assert prepare(make_plan(folder)).fingerprint != first
