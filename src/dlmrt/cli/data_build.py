@@ -47,9 +47,9 @@ Phrasings of the test set are never trained on. The same options and seed give t
 Example:
   dlmrt data build words --out data/words --seed 1 --train 100000 --jobs 2
 """
-PYTHON_HELP = """Build Python functions of two to four steps, described in English, with tests.
+PYTHON_HELP = """Build Python functions of two to six operations, described in English, with tests.
 
-A test function has a pair of neighbouring steps that never occurs in training.
+A test function has a pair of neighbouring operations that never occurs in training.
 
 \b
 Example:

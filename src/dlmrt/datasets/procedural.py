@@ -28,7 +28,7 @@ FAMILIES = {
     "dates": "dlmrt.datasets.extract.dates",
 }
 CHUNK = 500  # items that a process draws at a time
-TRIES = 400  # draws for one item before the family is taken for broken
+TRIES = 10_000  # draws for one item before the family is taken for broken
 Record = dict[str, Any]
 
 

@@ -1,1 +1,1 @@
-"""Small Python functions with their descriptions and tests: composed, run and checked here."""
+"""Small Python functions composed of catalogued operations, described in English and judged by tests."""

@@ -1,167 +1,67 @@
-"""The family of Python functions: two to four steps, described in English, with tests from running them."""
+"""The family of small Python functions: see :mod:`dlmrt.datasets.pythonic.levels` for its difficulty."""
 
 from __future__ import annotations
 
-import hashlib
-import itertools
 import random
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
-from dlmrt.datasets.pythonic import inputs
-from dlmrt.datasets.pythonic.operation import Operation, Step, operations
+from dlmrt.datasets.pythonic import levels
+from dlmrt.datasets.pythonic.checks import choose_tests, is_alive, load
+from dlmrt.datasets.pythonic.plan import draw_plan, is_held
+from dlmrt.datasets.pythonic.render import draw_names, write_code, write_description
+from dlmrt.errors import DataError
 
-STEPS = (2, 5)
-STEP_WEIGHTS = (0.15, 0.35, 0.35, 0.15)
-BACKWARDS = 0.4  # share of descriptions that begin with the last step
-HELD_OUT_PERCENT = 8  # of the pairs of neighbouring steps: in test only
-TESTS = 7
-LENGTHS = (90, 480)  # of an answer, in characters
-FINAL = frozenset(("number", "string", "bins_of_words"))  # nothing goes on from these
-OPENINGS = (
-    "Given {what}, {steps}.",
-    "Take {what}: {steps}.",
-    "For {what}, {steps}.",
-    "The function gets {what}. It should {steps}.",
-)
-LINKS = ((", then ", " and return "), (", ", " and finally return "), (", after that ", " and give back "))
-VARIABLES = ("p", "q", "r", "s", "t")  # no step uses these names itself
+SPLITS = ("train", "dev", "test")
 
 
-def held_out(first: str, second: str) -> bool:
-    """Whether this pair of neighbouring operations occurs in test only; fixed by the names alone."""
-    digest = hashlib.sha256(f"dlmrt.python:{first}>{second}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") % 100 < HELD_OUT_PERCENT
+@dataclass(frozen=True, slots=True)
+class PythonFamily:
+    """English description and signature to a whole function, judged by asserts.
 
+    name, version, prefix, split_rule: what a manifest records; ``prefix`` is not part of a prompt.
+    """
 
-@cache
-def _by_input() -> dict[str, list[Operation]]:
-    table: dict[str, list[Operation]] = defaultdict(list)
-    for operation in operations():
-        table[operation.takes].append(operation)
-    return dict(table)
-
-
-class PythonFunctions:
-    """Functions on lists, words, text, pairs, dictionaries and grids."""
-
-    name = "python"
-    version = 1
-    prefix = "python: "
-    split_rule = (
-        "by pair of neighbouring steps: sha256('dlmrt.python:' + first + '>' + second), first 8 bytes mod "
-        f"100, below {HELD_OUT_PERCENT} test only; every test item has such a pair, no train or dev item one"
+    name: str = "python"
+    version: int = 1
+    prefix: str = "python: "
+    splits: tuple[str, ...] = SPLITS
+    split_rule: str = (
+        f"a hash holds out {levels.HELD_PAIRS} of 100 pairs of neighbouring operations: every test program "
+        "has at least one of them, no train or dev program has any; a hash of operations and constants makes "
+        f"one remaining program in {levels.DEV_SHARE} a dev program"
     )
-    splits = ("train", "dev", "test")
 
     def sample(self, rng: random.Random, split: str) -> dict[str, Any] | None:
-        """Draw one function; None where it is of another split, degenerate or too short or long."""
-        source = rng.choice(inputs.SOURCES)
-        steps = self._steps(rng, source)
-        if steps is None:
+        """One item of that split, a function of ``rng`` alone, or None when the draw is rejected.
+
+        Fields: prompt, answer, verifier, entry_point, level (operations after the source), and tests,
+        which is empty for train. Raises DataError: an unknown split.
+        """
+        if split not in self.splits:
+            raise DataError(f"unknown split '{split}' of family 'python' (splits: {', '.join(self.splits)})")
+        plan = draw_plan(rng)
+        if plan is None or any(is_held(*pair) for pair in plan.pairs()) != (split == "test"):
             return None
-        keys = [step.operation.key for step in steps]
-        if any(itertools.starmap(held_out, itertools.pairwise(keys))) != (split == "test"):
+        if split != "test" and (plan.fingerprint() % levels.DEV_SHARE == 0) != (split == "dev"):
             return None
-        code = render(source, steps)
-        if not LENGTHS[0] <= len(code) <= LENGTHS[1]:
+        names = draw_names(rng, plan)
+        code = write_code(plan, names)
+        if not levels.MIN_CHARS <= len(code) <= levels.MAX_CHARS:
             return None
-        examples = [inputs.draw(source, rng, i) for i in range(TESTS if split != "train" else 4)]
-        outputs = run(code, examples)
-        if outputs is None or len({repr(output) for output in outputs}) < 3 or outputs == examples:
+        prompt = f"{write_description(rng, plan, names)}\n{names.signature}"
+        if len(prompt) > levels.MAX_PROMPT_CHARS or not is_alive(rng, plan, load(code, names.function)):
             return None
-        if split != "train" and not _discriminates(source, steps, examples, outputs):
+        tests = [] if split == "train" else choose_tests(rng, plan, names, code)
+        if tests is None or (split != "train" and len(tests) < levels.MIN_TESTS):
             return None
-        record = {
-            "prompt": f"{describe(rng, source, steps)}\n{signature(source)}",
-            "answer": code,
+        item: dict[str, Any] = {
+            "prompt": prompt,
+            "answer": code.rstrip(),
             "verifier": "python_tests",
-            "entry_point": "solve",
-            "level": len(steps),
+            "tests": tests,
         }
-        if split != "train":
-            pairs = zip(examples, outputs, strict=True)
-            record["tests"] = [f"assert solve({value!r}) == {output!r}" for value, output in pairs]
-        return record
-
-    def _steps(self, rng: random.Random, source: str) -> list[Step] | None:
-        wanted = rng.choices(range(STEPS[0], STEPS[1] + 1), STEP_WEIGHTS)[0]
-        steps: list[Step] = []
-        kind = source
-        while len(steps) < wanted:
-            last = len(steps) == wanted - 1
-            choices = [op for op in _by_input().get(kind, ()) if last or op.gives not in FINAL]
-            if not choices:
-                return None
-            step = rng.choice(choices).draw(rng)
-            if steps and step.operation.key == steps[-1].operation.key:
-                return None
-            steps.append(step)
-            kind = step.operation.gives
-        return steps
+        return {**item, "entry_point": names.function, "level": plan.level}
 
 
-def signature(source: str) -> str:
-    """The line that opens the function."""
-    return f"def solve({inputs.PARAMETERS[source]}):"
-
-
-def render(source: str, steps: Sequence[Step]) -> str:
-    """The function's code."""
-    lines, before = [signature(source)], inputs.PARAMETERS[source]
-    for step, variable in zip(steps, VARIABLES, strict=False):
-        lines += [f"    {line}" for line in step.lines(before, variable)]
-        before = variable
-    return "\n".join([*lines, f"    return {before}"])
-
-
-def describe(rng: random.Random, source: str, steps: Sequence[Step]) -> str:
-    """What the function is to do, in English."""
-    phrases = [step.phrase(rng) for step in steps]
-    if rng.random() < BACKWARDS:
-        return _backwards(rng, inputs.NAMES[source], phrases)
-    link, end = rng.choice(LINKS)
-    parts = [phrase if _is_command(phrase) else f"make {phrase}" for phrase in phrases]
-    last = f"{link}{parts[-1]}{end}the result" if _is_command(phrases[-1]) else f"{end}{phrases[-1]}"
-    text = link.join(parts[:-1]) + last
-    return rng.choice(OPENINGS).format(what=inputs.NAMES[source], steps=text)
-
-
-def _backwards(rng: random.Random, what: str, phrases: Sequence[str]) -> str:
-    """The last step first, as in: Return the sum. Before that, ..."""
-    *earlier, last = phrases
-    first = f"{last[0].upper()}{last[1:]} and return the result" if _is_command(last) else f"Return {last}"
-    link = rng.choice(("Before that, ", "But first, ", "Ahead of this, "))
-    back = [phrase if _is_command(phrase) else f"make {phrase}" for phrase in reversed(earlier)]
-    return f"{first}. {' '.join(f'{link}{phrase}.' for phrase in back)} The input is {what}."
-
-
-def _is_command(phrase: str) -> bool:
-    return phrase.split()[0] not in ("a", "an", "the", "how", "one", "them", "lists", "its")
-
-
-def run(code: str, values: Sequence[Any]) -> list[Any] | None:
-    """What our own function gives for each value; None when it fails on one."""
-    space: dict[str, Any] = {}
-    exec(compile(code, "<function>", "exec"), space)
-    solve: Callable[[Any], Any] = space["solve"]
-    try:
-        return [solve(inputs.copy(value)) for value in values]
-    except (TypeError, ValueError, IndexError, KeyError):
-        return None
-
-
-def _discriminates(source: str, steps: Sequence[Step], values: Sequence[Any], outputs: Sequence[Any]) -> bool:
-    """Whether the tests fail when any one step is left out (where the others still fit together)."""
-    for i, step in enumerate(steps):
-        if step.operation.takes != step.operation.gives:
-            continue
-        shorter = [*steps[:i], *steps[i + 1 :]]
-        if run(render(source, shorter), values) == list(outputs):
-            return False
-    return True
-
-
-FAMILY = PythonFunctions()
+FAMILY = PythonFamily()
