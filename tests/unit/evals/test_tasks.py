@@ -173,6 +173,14 @@ def test_a_file_is_a_task_too_with_its_settings(tmp_path: Path) -> None:
     assert str(tmp_path) not in task.data.source
 
 
+def test_splits_of_data_sets_are_called_by_their_folder_too(tmp_path: Path) -> None:
+    paths = [tmp_path / family / "test.jsonl" for family in ("words", "dates")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text('{"prompt": "7*6?", "answer": "42"}\n')
+    assert [task.name for task in open_tasks(list(map(str, paths))).tasks] == ["words-test", "dates-test"]
+
+
 def test_a_name_given_twice_counts_once(tmp_path: Path) -> None:
     assert len(open_tasks(["repair", "repair"]).tasks) == 1
 
