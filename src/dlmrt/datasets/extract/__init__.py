@@ -1,1 +1,1 @@
-"""Free text to JSON records, and English to ISO dates: drawn, phrased and checked here."""
+"""Free English text to one JSON record (``family.py``), and English to ISO 8601 (``dates.py``)."""

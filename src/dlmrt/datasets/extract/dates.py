@@ -1,225 +1,175 @@
-"""The family of dates: English expressions to ISO 8601 dates, moments, durations, intervals, repetitions.
+"""The family of dates: English expressions to ISO 8601. The rules, so that each text has one answer:
 
-Half of the items ask for a list of three to six, one value a line. Rules beside those of ``calendar.py``:
-an interval is START/END with both days in it; a repetition is Rn/START/DURATION; relative expressions name
-the day that they count from; "the first Friday after" a day lies after it, never on it.
+* A date is YYYY-MM-DD, a moment YYYY-MM-DDTHH:MM, without a zone.
+* Durations keep the units that the text names, largest first, as P1Y2M3DT4H5M; only weeks beside other
+  units become days (two weeks and three days: P17D). Weeks alone are PnW, a fortnight is P2W. Half a year
+  is P6M, an hour and a half PT1H30M, half an hour PT30M, a day and a half P1DT12H; 90 minutes stay PT90M.
+* An interval is START/END, both days in it; START/DURATION if the text gives a start and a length. Months,
+  quarters, halves of years and years that are meant as intervals run from their first to their last day.
+* A repetition is Rn/START/STEP, n counting the first; R/START/STEP if the text gives no number.
+* Days are counted from a day that the text names. "The first Friday after" it is never the day itself;
+  "the Friday before" is the last one before it. Months and years keep the day of the month; such texts
+  never start from a day above 28.
+* A list has one answer a line, in order. A day named before a list holds for all its expressions.
+
+Forms of dates and times are those of ``english.py``.
 """
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 import random
-from collections.abc import Callable
+import re
 from typing import Any
 
-from dlmrt.datasets.extract.calendar import (
-    DAYS,
-    MONTHS,
-    ORDINALS,
-    cardinal,
-    draw_date,
-    draw_time,
-    iso_minute,
-    say_date,
-    say_time,
-)
-from dlmrt.datasets.extract.phrasing import HELD_OUT_SPLIT, Chooser
+from dlmrt.datasets.extract.draw import TEST, Draw, forms
+from dlmrt.datasets.extract.english import Expression, say_date, some_date
+from dlmrt.datasets.extract.expressions import FREE
+from dlmrt.datasets.extract.relative import WEEKDAY_DATE, anchored
 
+DURATION = re.compile(r"P(?!$)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?)")
 LIST_SHARE = 0.5
-LIST_SIZES = (3, 6)
-Expression = tuple[str, str]  # English, ISO
-
-
-def _date(choose: Chooser) -> Expression:
-    date = draw_date(choose.rng)
-    form = choose.pick(("{}", "the day of {}", "on {}", "as of {}", "dated {}"), 1)
-    return form.format(say_date(date, choose)), date.isoformat()
-
-
-def _moment(choose: Chooser) -> Expression:
-    date, time = draw_date(choose.rng), draw_time(choose.rng)
-    form = choose.pick(("{d} at {t}", "{t} on {d}", "at {t}, {d}", "{d}, {t}", "{d}, starting at {t}"), 1)
-    return form.format(d=say_date(date, choose), t=say_time(time, choose)), iso_minute(date, time)
-
-
-def _weekday_of_month(choose: Chooser) -> Expression:
-    rng = choose.rng
-    year, month, day, which = rng.randint(2010, 2035), rng.randint(1, 12), rng.randrange(7), rng.randrange(5)
-    days = [w[day] for w in calendar.monthcalendar(year, month) if w[day]]
-    number = days[-1] if which == 4 else days[which]
-    forms = ("the {w} {d} of {m} {y}", "the {w} {d} in {m} {y}", "{m} {y}, {w} {d}", "{w} {d} of {m}, {y}")
-    word = "last" if which == 4 else ORDINALS[which]
-    text = choose.pick(forms, 1).format(w=word, d=DAYS[day], m=MONTHS[month - 1], y=year)
-    return text, dt.date(year, month, number).isoformat()
-
-
-def _edge_of_month(choose: Chooser) -> Expression:
-    rng = choose.rng
-    year, month, last = rng.randint(2010, 2035), rng.randint(1, 12), rng.random() < 0.6
-    number = calendar.monthrange(year, month)[1] if last else 1
-    forms = ("the {w} day of {m} {y}", "the {w} of {m} {y}", "{m} {y}, {w} day", "{w} day in {m} of {y}")
-    text = choose.pick(forms, 1).format(w="last" if last else "first", m=MONTHS[month - 1], y=year)
-    return text, dt.date(year, month, number).isoformat()
-
-
-def _duration(choose: Chooser) -> Expression:
-    rng = choose.rng
-    kind = rng.randrange(6)
-    if kind == 0:
-        n = rng.randint(2, 12)
-        return f"{cardinal(n, rng)} weeks", f"P{n}W"
-    if kind == 1:
-        w, d = rng.randint(1, 6), rng.randint(1, 6)
-        form = choose.pick(
-            ("{w} week{s} and {d} day{e}", "{d} day{e} and {w} week{s}", "{w} week{s} plus {d} day{e}"), 1
-        )
-        text = form.format(w=cardinal(w, rng), s="s"[: w > 1], d=cardinal(d, rng), e="s"[: d > 1])
-        return text, f"P{7 * w + d}D"
-    if kind == 2:
-        h = rng.randint(1, 9)
-        text = "an hour and a half" if h == 1 else f"{cardinal(h, rng)} and a half hours"
-        return text, f"PT{h}H30M"
-    if kind == 3:
-        h, m = rng.randint(1, 20), rng.choice((5, 10, 12, 15, 20, 25, 40, 45, 50))
-        form = choose.pick(
-            (
-                "{h} hour{s} and {m} minutes",
-                "{h} hour{s} {m} minutes",
-                "{h}h {m}min",
-                "{h} hour{s}, {m} minutes",
-            ),
-            1,
-        )
-        return form.format(h=h, s="s"[: h > 1], m=m), f"PT{h}H{m}M"
-    if kind == 4:
-        y, m = rng.randint(1, 9), rng.randint(1, 11)
-        form = choose.pick(
-            ("{y} year{s} and {m} month{e}", "{m} month{e} and {y} year{s}", "{y} year{s}, {m} month{e}"), 1
-        )
-        return form.format(
-            y=cardinal(y, rng), s="s"[: y > 1], m=cardinal(m, rng), e="s"[: m > 1]
-        ), f"P{y}Y{m}M"
-    n = rng.randint(2, 90)
-    form = choose.pick(("{} days", "{} days in all", "a stretch of {} days", "{} full days"), 1)
-    return form.format(cardinal(n, rng)), f"P{n}D"
-
-
-def _interval(choose: Chooser) -> Expression:
-    rng = choose.rng
-    start = draw_date(rng)
-    forms: tuple[str, ...]
-    if rng.random() < 0.35 and start.day < 20:
-        last = calendar.monthrange(start.year, start.month)[1]
-        end = start.replace(day=rng.randint(start.day + 1, last))
-        forms = (
-            "from {a} to {b} {m} {y}",
-            "{a} to {b} {m} {y}",
-            "{m} {a} to {b}, {y}",
-            "between {a} and {b} {m} {y}",
-        )
-        text = choose.pick(forms, 1).format(a=start.day, b=end.day, m=MONTHS[start.month - 1], y=start.year)
-    elif rng.random() < 0.3:
-        quarter = (start.month - 1) // 3
-        end_month = 3 * quarter + 3
-        start = dt.date(start.year, 3 * quarter + 1, 1)
-        end = dt.date(start.year, end_month, calendar.monthrange(start.year, end_month)[1])
-        forms = ("the {q} quarter of {y}", "{y}, {q} quarter", "quarter {n} of {y}", "Q{n} {y}")
-        text = choose.pick(forms, 1).format(q=ORDINALS[quarter], n=quarter + 1, y=start.year)
-    else:
-        end = start + dt.timedelta(days=rng.randint(2, 400))
-        forms = (
-            "from {a} to {b}",
-            "{a} until {b}",
-            "{a} through {b}",
-            "between {a} and {b}",
-            "starting {a}, ending {b}",
-        )
-        text = choose.pick(forms, 1).format(a=say_date(start, choose), b=say_date(end, choose))
-    return text, f"{start.isoformat()}/{end.isoformat()}"
-
-
-def _relative(choose: Chooser) -> Expression:
-    rng = choose.rng
-    today = draw_date(rng)
-    base = say_date(today, choose)
-    kind = rng.randrange(4)
-    if kind == 0:
-        n, day = rng.randrange(2), rng.randrange(7)
-        ahead = (day - today.weekday() - 1) % 7 + 1 + 7 * n
-        forms = (
-            "the {w} {d} after {b}",
-            "the {w} {d} that follows {b}",
-            "{w} {d} after {b}",
-            "the {w} {d} past {b}",
-        )
-        text = choose.pick(forms, 1).format(w=ORDINALS[n], d=DAYS[day], b=base)
-        return text, (today + dt.timedelta(days=ahead)).isoformat()
-    n = rng.randint(2, 20 if kind == 1 else 8)
-    unit, days = ("days", n) if kind == 1 else ("weeks", 7 * n)
-    if kind == 3:
-        days = -days
-        forms = (
-            "{n} {u} before {b}",
-            "{n} {u} prior to {b}",
-            "{n} {u} ahead of {b}",
-            "{n} {u} earlier than {b}",
-        )
-    else:
-        forms = ("{n} {u} after {b}", "{n} {u} from {b}", "{n} {u} later than {b}", "{n} {u} past {b}")
-    text = choose.pick(forms, 1).format(n=cardinal(n, rng), u=unit, b=base)
-    return text, (today + dt.timedelta(days=days)).isoformat()
-
-
-def _repeated(choose: Chooser) -> Expression:
-    rng = choose.rng
-    start, times = draw_date(rng), rng.randint(2, 20)
-    every, duration = rng.choice(
-        (("day", "P1D"), ("week", "P1W"), ("month", "P1M"), ("year", "P1Y"), ("two weeks", "P2W"))
-    )
-    forms = (
-        "every {e}, {n} times, from {s}",
-        "{n} times, once every {e}, beginning {s}",
-        "from {s}, every {e}, {n} times in all",
-        "{n} dates at intervals of one each {e} from {s}",
-    )
-    text = choose.pick(forms, 1).format(e=every, n=cardinal(times, rng), s=say_date(start, choose))
-    return text, f"R{times}/{start.isoformat()}/{duration}"
-
-
-DRAW: tuple[Callable[[Chooser], Expression], ...] = (
-    _date, _moment, _moment, _weekday_of_month, _edge_of_month, _duration, _interval, _interval, _relative,
-    _relative, _repeated,
-)  # fmt: skip
+ANCHORED_SHARE = 0.3  # of lists that count from one day
+SENTENCE_SHARE = 0.45  # of expressions that stand in a sentence
+SENTENCES = {
+    "date": forms("""
+        The deadline is {e}.
+        (We|They) (meet|met) on {e}.
+        (It|The invoice) is (dated|due) {e}.
+        When is {e}?
+        (Write|Give) {e} as a date.
+        (The market|The fair|The exam) is on {e}.
+        (She|He) was born on {e}.
+        * The (letter|exam) is due {e}.
+        * (Give|Write) the date: {e}.
+    """),
+    "day": forms("""
+        (What|Which) (day|date) is {e}?
+        (What|Which) (day|date) do you get {e}?
+        (The exam|The party|The race) (is|was) {e}.
+        The deadline is {e}.
+        (We|They) (meet|move|met|moved) {e}.
+        (The market|The fair) (opens|opened) {e}.
+        * (The party|The race) takes place {e}.
+        * What date (will it be|was it) {e}?
+    """),
+    "moment": forms("""
+        The (train|bus|ship) leaves {e}.
+        (The meeting|The call|The show) (starts|begins) {e}.
+        (Call|Wake|Pick) me up {e}.
+        (We|They) (meet|met) {e}.
+        (Write|Give) {e} as a date and time.
+        The deadline is {e}.
+        * The (show|meeting) will start {e}.
+        * (Give|Write) the date and time: {e}.
+    """),
+    "duration": forms("""
+        It (takes|took|lasts|lasted) {e}.
+        (The trip|The course|The guarantee) (lasts|is) {e}.
+        (Write|Give) {e} as a duration.
+        (We|They) (stay|stayed|waited) {e}.
+        How long is {e}?
+        The (limit|delay|break) is {e}.
+        * The (course|break) took {e}.
+        * (Give|Write) the duration: {e}.
+    """),
+    "interval": forms("""
+        (The course|The fair|The exhibition) is (on|open) {e}.
+        (We|They) are (away|on holiday) {e}.
+        (Write|Give) {e} as an interval.
+        (The shop|The road) is closed {e}.
+        (The offer|The ticket) is valid {e}.
+        (She|He) worked there {e}.
+        * The (offer|fair) holds {e}.
+        * (Give|Write) the interval: {e}.
+    """),
+    "repeated": forms("""
+        (The class|The market|The backup) is {e}.
+        (We|They) (meet|train|play) {e}.
+        (Write|Give) {e} as a repetition.
+        (Remind|Call|Pay) me {e}.
+        (The report|The bill) comes {e}.
+        (The rent|The fee) is due {e}.
+        * The (class|report) takes place {e}.
+        * (Give|Write) the repetition: {e}.
+    """),
+}
+ANCHORS = forms("""
+    Today is {d}.
+    Today: {d}
+    (Counted|Counting) from {d}:
+    Suppose (that|) today is {d}.
+    It is {d} today.
+    The (reference date|reference day) is {d}.
+    If today is {d}:
+    * Let today be {d}.
+    * Reference date: {d}
+    * It is now {d}.
+""")
+MARKS = ("- ", "- ", "", "", "* ", "{n}. ", "{n}) ")
 
 
 class Dates:
     """English to ISO 8601."""
 
     name = "dates"
-    version = 1
+    version = 2
     prefix = "date: "
-    split_rule = "by phrasing: the last forms of every list occur in test only; every test item has one"
+    split_rule = (
+        "by phrasing: of the ways to say an expression, a date or a time those marked as held out occur in "
+        "test only, and every test item has one"
+    )
     splits = ("train", "dev", "test")
 
     def sample(self, rng: random.Random, split: str) -> dict[str, Any] | None:
-        """Draw one expression, or a list of them."""
-        choose = Chooser(rng, split)
-        size = rng.randint(*LIST_SIZES) if rng.random() < LIST_SHARE else 1
-        drawn = [rng.choice(DRAW)(choose) for _ in range(size)]
-        if split == HELD_OUT_SPLIT and not choose.used:
-            return None
-        if size == 1:
-            prompt = drawn[0][0]
+        """Draw one expression or a list of them; None when it is of no use for the test split."""
+        draw = Draw(rng, split)
+        size = draw.whole(3, 6) if draw.chance(LIST_SHARE) else 1
+        if draw.chance(ANCHORED_SHARE if size > 1 else ANCHORED_SHARE / 2):
+            today = some_date(draw)
+            head = draw.say(ANCHORS).format(d=say_date(draw, today, WEEKDAY_DATE))
+            found = [anchored(draw, today) for _ in range(size)]
         else:
-            mark, joint = rng.choice((("- ", "\n"), ("", "\n"), ("", "; ")))
-            prompt = joint.join(f"{mark}{text}" for text, _ in drawn)
-        return {
-            "prompt": prompt,
-            "answer": "\n".join(value for _, value in drawn),
-            "verifier": "exact",
-            "level": size,
-        }
+            head, found = "", [draw.pick(FREE)(draw) for _ in range(size)]
+        texts = [_said(draw, each) for each in found]
+        prompt = (
+            _list(draw, head, texts) if size > 1 else f"{head} {_capital(texts[0])}" if head else texts[0]
+        )
+        if split == TEST and not draw.held:
+            return None
+        answer = "\n".join(check(each.iso) for each in found)
+        return {"prompt": prompt, "answer": answer, "verifier": "exact", "level": size}
+
+
+def _said(draw: Draw, expression: Expression) -> str:
+    if not draw.chance(SENTENCE_SHARE):
+        return expression.text
+    return draw.say(SENTENCES[expression.kind]).format(e=expression.text)
+
+
+def _list(draw: Draw, head: str, texts: list[str]) -> str:
+    if draw.chance(0.15):
+        return f"{head} " * bool(head) + "; ".join(text.rstrip(".?") for text in texts)
+    mark = draw.pick(MARKS)
+    lines = [mark.format(n=i) + text for i, text in enumerate(texts, 1)]
+    return "\n".join([head, *lines] if head else lines)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def check(iso: str) -> str:
+    """Give the text back if the standard library reads its dates, and an interval does not end early.
+
+    Raises ValueError otherwise.
+    """
+    parts = iso.split("/")
+    days = [dt.datetime.fromisoformat(part) for part in parts if part[0] not in "PR"]
+    lengths = [part for part in parts if part[0] == "P"]
+    if days != sorted(days) or not all(DURATION.fullmatch(part) for part in lengths):
+        raise ValueError(f"{iso} is no ISO 8601 text of this family")
+    return iso
 
 
 FAMILY = Dates()

@@ -1,273 +1,173 @@
-"""The kinds of records: their fields in the order of the JSON, and the names that a text may use for each."""
+"""All kinds of records, with the values that their fields take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dlmrt.datasets.extract import names, values
+from dlmrt.datasets.extract.draw import Draw
+from dlmrt.datasets.extract.kinds_people import APPOINTMENT, CONTACT, JOB
+from dlmrt.datasets.extract.kinds_plans import LOAN, RECIPE, TRIP
+from dlmrt.datasets.extract.kinds_things import BUG, SENSOR, WEATHER
+from dlmrt.datasets.extract.kinds_trade import BOOKING, INVOICE, ORDER
+from dlmrt.datasets.extract.schema import read_kind
 
-from dlmrt.datasets.extract import values as v
-from dlmrt.datasets.extract.phrasing import Chooser
-
-HELD_OUT_FORMS = 3
-# A field with its label and value; the last ones are held out.
-FORMS = (
-    "The {l} is {v}.",
-    "{L}: {v}.",
-    "As for the {l}, it is {v}.",
-    "For the {l}, put {v}.",
-    "{V} is the {l}.",
-    "We have {v} as the {l}.",
-    "Please note the {l}: {v}.",
-    "{L} = {v}.",
-    "The {l} was given as {v}.",
-    "And the {l}? {V}.",
-    "They wrote {v} under {l}.",
-    "{V}, that is the {l}.",
-    "Under {l} it says {v}.",
-    "I was told the {l}: {v}.",
+PROFESSIONS = (
+    "nurse cook driver teacher gardener painter plumber baker translator lawyer designer programmer welder "
+    "carpenter tailor manager researcher technician secretary cashier barber librarian mechanic journalist "
+    "chemist dentist florist pharmacist bookkeeper roofer"
+).split()
+RANKS = ("", "", "", "senior ", "junior ", "head ", "part-time ", "lead ", "trainee ", "freelance ")
+TOPICS = (
+    "budget sales marketing safety hiring product design team project customer garden tax school health "
+    "travel contract quality training website warehouse research roadmap kitchen press"
+).split()
+MEETINGS = (
+    "review meeting planning interview workshop briefing check talk lunch audit demo call session".split()
 )
-YES = (
-    "{L}: yes.",
-    "With {l}.",
-    "{L} is wanted.",
-    "They ask for {l}.",
-    "It includes {l}.",
-    "Do add {l}.",
-    "{L} was agreed.",
-    "Not without {l}.",
+PERIODS = ("", "", "", "weekly ", "monthly ", "quarterly ", "annual ", "first ", "final ", "short ")
+BOOK_FIRST = (
+    "Silent Golden Broken Last Hidden Northern Winter Empty Secret Burning Lost Second Little Distant "
+    "Paper Iron Borrowed Quiet Salt Crooked"
+).split()
+BOOK_LAST = (
+    "Garden River House Letters Road Harbour Bridge Mirror Clock Island Orchard Season Museum Map Window "
+    "Kingdom Lighthouse Forest Station Gardener"
+).split()
+PLACES = (
+    (
+        "cellar greenhouse attic kitchen workshop garage barn office corridor laboratory warehouse hall "
+        "archive stable lobby server room boiler room cold store engine room"
+    )
+    .replace(" room", "_room")
+    .replace(" store", "_store")
+    .split()
 )
-NO = (
-    "{L}: no.",
-    "Without {l}.",
-    "{L} is not wanted.",
-    "They do not ask for {l}.",
-    "It does not include {l}.",
-    "Leave out {l}.",
-    "{L} was ruled out.",
-    "No need of {l}.",
+SIDES = ("", "", "", "north ", "south ", "east ", "west ", "upper ", "lower ", "old ", "new ")
+PARTS = (
+    "login page", "search box", "report export", "payment form", "start screen", "mail client", "file dialog",
+    "address book", "print preview", "settings menu", "image viewer", "backup tool", "calendar view",
+    "sync service", "help page", "password reset", "chat window", "data import", "user list", "installer",
+)  # fmt: skip
+SYSTEMS = ("Windows", "macOS", "Ubuntu", "Debian", "Fedora", "Android", "iOS", "FreeBSD")
+DEGREES = " degrees|°C| °C| degrees Celsius| C"
+SKILLS = (
+    "Python|Java|SQL|Excel|German|French|Spanish|English|Dutch|first "
+    "aid|bookkeeping|welding|cooking|accounting|driving|photography|project "
+    "planning|patience|teamwork|sales|statistics|carpentry|typing|public speaking|machine repair|gardening"
 )
-HELD_OUT_FLAGS = 2
 
 
-@dataclass(frozen=True)
-class Field:
-    """A field. labels: names a text uses; draw: None for one that is true or false."""
-
-    key: str
-    labels: tuple[str, ...]
-    draw: Callable[[Chooser], v.Said] | None = None
-    required: bool = False
+def _role(draw: Draw) -> str:
+    return draw.pick(RANKS) + draw.pick(PROFESSIONS)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of record. openings: sentences that say what the text is about."""
-
-    name: str
-    openings: tuple[str, ...]
-    fields: tuple[Field, ...]
+def _subject(draw: Draw) -> str:
+    topic = names.word(draw).capitalize() if draw.chance(0.25) else draw.pick(TOPICS)
+    return f"{draw.pick(PERIODS)}{topic} {draw.pick(MEETINGS)}"
 
 
-def _f(
-    key: str, labels: str, draw: Callable[[Chooser], v.Said] | None = None, required: bool = False
-) -> Field:
-    return Field(key, tuple(labels.split("|")), draw, required)
+def _book(draw: Draw) -> str:
+    noun = draw.pick(BOOK_LAST)
+    style = draw.rng.random()
+    if style < 0.35:
+        return f"The {draw.pick(BOOK_FIRST)} {noun}"
+    if style < 0.7:
+        return f"The {noun} of {names.word(draw).capitalize()}"
+    if style < 0.85:
+        return f"{names.word(draw).capitalize()} and the {noun}"
+    return f"{draw.pick(BOOK_FIRST)} {noun}"
 
 
-PRIORITY = v.one_of(
-    ("low", ("low", "not urgent", "can wait")),
-    ("normal", ("normal", "ordinary", "as usual")),
-    ("high", ("high", "urgent", "as soon as possible")),
-)
-SYSTEM = v.one_of(
-    ("linux", ("Linux", "a Linux machine", "some Linux")),
-    ("windows", ("Windows", "a Windows machine", "some Windows")),
-    ("macos", ("macOS", "a Mac", "an Apple computer")),
-)
-OVEN = v.one_of(*((heat, (f"{heat} degrees", f"{heat} C")) for heat in (160, 180, 200, 220)))
-TITLE = v.one_of(
-    *((job, (job,)) for job in ("nurse", "cook", "driver", "engineer", "teacher", "gardener", "accountant"))
-)
-SKY = v.one_of(
-    ("clear", ("clear", "cloudless", "without a cloud")),
-    ("cloudy", ("cloudy", "overcast", "full of clouds")),
-    ("rain", ("rainy", "wet", "full of rain")),
-)
-KINDS = (
-    Kind(
-        "order",
-        ("New order.", "An order came in.", "Order received.", "Somebody ordered something."),
-        (
-            _f("customer", "customer|buyer|client", v.person, True),
-            _f("product", "product|article|goods", v.product, True),
-            _f("quantity", "quantity|number of units|amount", v.count),
-            _f("price", "unit price|price per piece", v.money),
-            _f("date", "order date|date of the order", v.date),
-            _f("city", "destination|place of delivery", v.city),
-            _f("express", "express delivery"),
-        ),
+def _place(draw: Draw) -> str:
+    number = f" {draw.whole(1, 40)}" if draw.chance(0.25) else ""
+    return draw.pick(SIDES) + draw.pick(PLACES).replace("_", " ") + number
+
+
+def _room(draw: Draw) -> str:
+    return draw.pick((f"room {draw.whole(1, 499)}", f"the {names.word(draw).capitalize()} Hall",
+                      names.street_name(draw), f"{names.last_name(draw)}'s office",
+                      f"the {names.word(draw).capitalize()} cafe"))  # fmt: skip
+
+
+def _component(draw: Draw) -> str:
+    return f"{names.word(draw).capitalize()} module" if draw.chance(0.3) else draw.pick(PARTS)
+
+
+def _version(draw: Draw) -> str:
+    tail = f".{draw.whole(0, 30)}" if draw.chance(0.6) else ""
+    return f"{draw.whole(0, 29)}.{draw.whole(0, 20)}{tail}"
+
+
+def _system(draw: Draw) -> str:
+    tail = f".{draw.whole(0, 9)}" if draw.chance(0.2) else ""
+    return f"{draw.pick(SYSTEMS)} {draw.whole(7, 24)}{tail}"
+
+
+def _dish(draw: Draw) -> str:
+    made = f"{names.word(draw).capitalize()} " if draw.chance(0.4) else ""
+    return f"{made}{draw.pick(names.FLAVOURS)} {draw.pick(names.DISHES)}"
+
+
+VALUES: dict[str, values.Value] = {
+    "address": values.address,
+    "birthday": values.birthday,
+    "book": values.copied(_book),
+    "city": values.copied(names.city_name),
+    "code": values.copied(names.code_name),
+    "company": values.copied(names.company_name),
+    "component": values.copied(_component),
+    "date": values.date,
+    "degrees": values.decimal(-15, 38, DEGREES),
+    "lower": values.decimal(-15, 25, DEGREES, below=DEGREES),
+    "difficulty": values.one_of("easy: easy|simple; medium: medium|moderate; hard: hard|difficult"),
+    "dish": values.copied(_dish),
+    "email": values.copied(names.email_name),
+    "guests": values.guests,
+    "ingredients": values.ingredients,
+    "lines": values.lines,
+    "location": values.copied(_place),
+    "minutes": values.minutes,
+    "mode": values.one_of("train: train|railway; plane: plane|aeroplane; bus: bus|coach; ship: ship|ferry"),
+    "nights": values.whole(2, 30),
+    "oven": values.oven,
+    "people": values.several(names.person_name, 2, 3),
+    "percent": values.decimal(1, 99, "%| %| percent| per cent"),
+    "person": values.copied(names.person_name),
+    "phone": values.copied(names.phone_number),
+    "place": values.copied(_room),
+    "pressure": values.decimal(950, 1_050, " hPa| hectopascals| mbar"),
+    "fee": values.money(1, 60),
+    "salary": values.money(900, 9_000),
+    "rate": values.money(20, 400),
+    "fare": values.money(5, 900),
+    "ahead": values.ahead,
+    "later": values.later,
+    "price": values.money(2, 5_000),
+    "quantity": values.quantity,
+    "rain": values.decimal(0, 80, " mm| millimetres|mm"),
+    "role": values.copied(_role),
+    "room": values.one_of("single: single|one-bed; double: double|two-bed; family: family; twin: twin"),
+    "severity": values.one_of(
+        "low: low|minor; medium: medium|normal; high: high|major; critical: critical|top"
     ),
-    Kind(
-        "contact",
-        ("A new contact.", "Contact details.", "Add this person to the address book.", "Here is a contact."),
-        (
-            _f("name", "name|full name", v.person, True),
-            _f("email", "e-mail address|e-mail", v.email),
-            _f("phone", "phone number|telephone", v.phone),
-            _f("street", "street address|street", v.street),
-            _f("city", "city|town", v.city, True),
-            _f("birthday", "birthday|date of birth", v.date),
-            _f("newsletter", "the newsletter"),
-        ),
+    "skills": values.choices(SKILLS, 2, 4),
+    "sky": values.one_of(
+        "clear: clear|cloudless|sunny; cloudy: cloudy|overcast|grey; rainy: rainy|wet; foggy: foggy|misty"
     ),
-    Kind(
-        "appointment",
-        (
-            "An appointment.",
-            "Please enter an appointment.",
-            "A meeting was arranged.",
-            "Something for the calendar.",
-        ),
-        (
-            _f("with", "person to meet|other person", v.person, True),
-            _f("date", "date|day", v.date, True),
-            _f("time", "starting time|time", v.time),
-            _f("minutes", "length|duration", v.minutes),
-            _f("place", "place|location", v.street),
-            _f("reference", "reference|reference number", v.code),
-            _f("reminder", "a reminder"),
-        ),
+    "small": values.whole(2, 9),
+    "status": values.one_of(
+        "ok: ok|fine|in order; faulty: faulty|broken|defective; offline: offline|not online"
     ),
-    Kind(
-        "bug",
-        ("A bug report.", "Somebody reports a fault.", "Bug filed.", "There is a problem with the program."),
-        (
-            _f("id", "ticket number|ticket", v.code, True),
-            _f("reporter", "reporter|person who reports it", v.person),
-            _f("priority", "priority|urgency", PRIORITY, True),
-            _f("found", "date found|day it was found", v.date),
-            _f("system", "system|operating system", SYSTEM),
-            _f("affected", "number of affected users|users affected", v.count),
-            _f("workaround", "a workaround"),
-        ),
-    ),
-    Kind(
-        "recipe",
-        ("A recipe.", "Here is a recipe.", "Write down this recipe.", "Something to cook."),
-        (
-            _f("author", "author|cook", v.person),
-            _f("ingredients", "ingredients|things needed", v.foods, True),
-            _f("servings", "servings|number of people it feeds", v.count, True),
-            _f("minutes", "cooking time|time it takes", v.minutes),
-            _f("temperature", "oven temperature|heat of the oven", OVEN),
-            _f("vegan", "vegan preparation"),
-        ),
-    ),
-    Kind(
-        "trip",
-        ("A journey.", "Travel plans.", "A trip was booked.", "Somebody is travelling."),
-        (
-            _f("traveller", "traveller|passenger", v.person, True),
-            _f("from", "place of departure|starting point", v.city, True),
-            _f("to", "destination|place of arrival", v.city, True),
-            _f("date", "date of travel|day of travel", v.date),
-            _f("departure", "departure time|time of departure", v.time),
-            _f("number", "train number|booking code", v.code),
-            _f("fare", "fare|price of the ticket", v.money),
-            _f("bicycle", "a place for a bicycle"),
-        ),
-    ),
-    Kind(
-        "job",
-        ("A job advert.", "An open position.", "We are hiring.", "Somebody looks for staff."),
-        (
-            _f("title", "position|job title", TITLE, True),
-            _f("city", "place of work|city", v.city, True),
-            _f("salary", "monthly pay|salary", v.money),
-            _f("start", "first day|starting date", v.date),
-            _f("hours", "hours a week|weekly hours", v.count),
-            _f("contact", "contact|address for applications", v.email),
-            _f("remote", "remote work"),
-        ),
-    ),
-    Kind(
-        "invoice",
-        ("An invoice.", "An invoice arrived.", "Bill received.", "Please book this invoice."),
-        (
-            _f("number", "invoice number|number of the invoice", v.code, True),
-            _f("customer", "customer|recipient", v.person),
-            _f("items", "items|lines", v.lines, True),
-            _f("date", "invoice date|date of issue", v.date),
-            _f("due", "due date|last day to pay", v.date),
-            _f("discount", "discount|reduction", v.percent),
-            _f("tax", "sales tax"),
-        ),
-    ),
-    Kind(
-        "weather",
-        ("A weather report.", "The weather.", "Observations of a weather station.", "Forecast."),
-        (
-            _f("place", "place|station", v.city, True),
-            _f("date", "date|day", v.date, True),
-            _f("high", "highest temperature|high", v.degrees),
-            _f("low", "lowest temperature|low", v.degrees),
-            _f("humidity", "humidity|relative humidity", v.percent),
-            _f("sky", "sky|state of the sky", SKY),
-            _f("wind_warning", "a wind warning"),
-        ),
-    ),
-    Kind(
-        "booking",
-        ("A room was booked.", "A booking for the hotel.", "Hotel reservation.", "Somebody reserves a room."),
-        (
-            _f("guest", "guest|name of the guest", v.person, True),
-            _f("arrival", "arrival|day of arrival", v.date, True),
-            _f("departure", "departure|day of departure", v.date),
-            _f("room", "room|room number", v.count),
-            _f("rate", "rate per night|price per night", v.money),
-            _f("phone", "phone number|telephone", v.phone),
-            _f("breakfast", "breakfast"),
-        ),
-    ),
-    Kind(
-        "loan",
-        ("A library loan.", "A book was lent.", "Loan recorded.", "Somebody borrowed a book."),
-        (
-            _f("reader", "reader|borrower", v.person, True),
-            _f("shelf", "shelf mark|signature", v.code, True),
-            _f("lent", "date of the loan|day it was lent", v.date),
-            _f("due", "due date|day of return", v.date),
-            _f("renewals", "number of renewals|renewals", v.count),
-            _f("fee", "fee|fine", v.money),
-            _f("reserved", "a reservation by others"),
-        ),
-    ),
-    Kind(
-        "event",
-        ("An event.", "An evening is being planned.", "A concert is announced.", "Programme note."),
-        (
-            _f("speakers", "speakers|people on stage", v.people, True),
-            _f("venue", "venue|address", v.street),
-            _f("city", "city|town", v.city),
-            _f("date", "date|day", v.date, True),
-            _f("doors", "time of admission|doors", v.time),
-            _f("seats", "number of seats|seats", v.count),
-            _f("ticket", "ticket price|admission", v.money),
-            _f("stream", "a live stream"),
-        ),
-    ),
-)
-DISTRACTORS = (
-    "Thanks for the quick reply.",
-    "The printer was out of paper again.",
-    "I hope this finds you well.",
-    "We talked for 20 minutes.",
-    "The coffee was cold.",
-    "Nothing else was said.",
-    "Please file it with the others.",
-    "It took 3 attempts to get through.",
-    "The line was bad.",
-    "Greetings from the second floor.",
-    "I will be out of the office tomorrow.",
-    "Sorry for the delay.",
-)
+    "subject": values.copied(_subject),
+    "system": values.copied(_system),
+    "thing": values.copied(names.thing_name),
+    "time": values.time,
+    "version": values.copied(_version),
+    "whole": values.whole(2, 48),
+    "wind": values.decimal(1, 120, " km/h| kilometres per hour| kmh"),
+}
+KINDS = tuple(
+    read_kind(text, VALUES)
+    for text in (
+        ORDER, CONTACT, APPOINTMENT, BUG, RECIPE, TRIP, JOB, INVOICE, WEATHER, BOOKING, LOAN, SENSOR
+    )
+)  # fmt: skip
