@@ -33,6 +33,7 @@ class RequestFailed(ServerError):
 
 
 SECRET = "***"
+LEAST_SECRET = 6  # characters of a query's value that is a key and no version or flag
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Endpoint:
 
     def redact(self, text: str) -> str:
         """The text without the key and the query, which a server may echo."""
-        query = [self.query, *(value for _, value in parse_qsl(self.query))]
+        values = [value for _, value in parse_qsl(self.query) if len(value) >= LEAST_SECRET]
+        query = [self.query, *values]
         for secret in sorted(filter(None, (self.api_key, *query)), key=len, reverse=True):
             text = text.replace(secret, SECRET)
         return text
@@ -151,13 +153,21 @@ def exchange(endpoint: Endpoint, path: str, payload: object | None, timeout: flo
             raise _refusal(target, reply, response.getheader("Location"))
         yield reply
     except RequestFailed as failed:
-        raise RequestFailed(failed.kind, endpoint.redact(str(failed)), failed.status) from None
+        raise RequestFailed(failed.kind, _said_of(target, endpoint, failed), failed.status) from None
+    except ServerError as failed:  # of a stream that can't be read
+        raise ServerError(_said_of(target, endpoint, failed)) from None
     except (OSError, http.client.HTTPException, UnicodeError) as error:
         raise _failure(target, endpoint, error, timeout) from None
     finally:
         if response is not None:
             response.close()
         connection.close()
+
+
+def _said_of(target: str, endpoint: Endpoint, failed: ServerError) -> str:
+    """What went wrong, with the address and without secrets."""
+    text = endpoint.redact(str(failed))
+    return text if endpoint.url in text else f"{target}: {text}"
 
 
 def shortened(text: str) -> str:

@@ -17,16 +17,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from dlmrt.bench.exchange import Endpoint, RequestFailed, parse_url
-from dlmrt.bench.openai_client import Answer, Ask, ask, list_models
+from dlmrt.bench.openai_client import Answer, Api, Ask, ask, list_models
 from dlmrt.bench.server_cells import Asked, Setting, build_cell
 from dlmrt.bench.suites import Suite, SuitePrompt
 from dlmrt.errors import RequestError, ServerError
 from dlmrt.results.schema import BenchCell
 
-Api = Literal["chat", "completions"]
 # Called after each request with (requests done, requests in all, what is being measured).
 Progress = Callable[[int, int, str], None]
 

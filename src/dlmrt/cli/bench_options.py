@@ -15,9 +15,10 @@ from dlmrt.errors import RequestError
 
 if TYPE_CHECKING:
     from dlmrt.bench.claim import Measure
+    from dlmrt.bench.openai_client import Api
     from dlmrt.bench.plan import ClaimPlan
     from dlmrt.bench.random_model import RandomModel
-    from dlmrt.bench.server import Api, ServerPlan
+    from dlmrt.bench.server import ServerPlan
     from dlmrt.cli.options import Decoding
     from dlmrt.config import Noise
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from dlmrt.datasets import corpus, sentences
-from dlmrt.datasets.corrupt import CLEAN_SHARE, MAX_ERRORS, MIX, WORDS_PER_ERROR, Rng
+from dlmrt.datasets.corrupt import CLEAN_SHARE, MAX_ERRORS, MIX, WORDS_PER_ERROR
 from dlmrt.datasets.output import Progress, open_target, sha256_of, write_manifest, writing
+from dlmrt.datasets.prefix import check_bare_share, with_prefix
 from dlmrt.datasets.repair import GENERATOR_VERSION, corrupt_pair
 from dlmrt.errors import ConfigError, DataError
 
@@ -56,8 +57,7 @@ class RepairBuild:
         for name, least in (("dev", 0), ("test", 1), ("train_copies", 1), ("max_per_source", 1), ("jobs", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least {least}")
-        if not 0 <= self.bare_share <= 1:
-            raise ConfigError(f"bare_share is {self.bare_share}; it must be in [0, 1]")
+        check_bare_share(self.bare_share)
         if self.max_train is not None and self.max_train < 1:
             raise ConfigError(f"max_train is {self.max_train}; it must be at least 1, or left out for all")
 
@@ -255,8 +255,9 @@ def _write_pairs(
             for item in chosen[name]:
                 pair = corrupt_pair(item.text, plan.seed, copy, lexicon)
                 record = pair.record({"split": name, "doc": item.document}, errors=name != "train")
-                if name == "train" and Rng(plan.seed, "bare", copy, item.text).unit() >= plan.bare_share:
-                    record["prompt"] = plan.prefix + record["prompt"]
+                if name == "train":
+                    given = (plan.seed, copy, item.text)
+                    record["prompt"] = with_prefix(pair.prompt, plan.prefix, plan.bare_share, *given)
                 stream.write(json.dumps(record) + "\n")
                 mix.update(error.type for error in pair.errors)
                 clean += not pair.errors

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,13 +93,13 @@ def _check_numpy(device: str | None, dtype: str | None) -> None:
 
 def choose_for(folder: ModelFolder, backend: str, device: str | None, dtype: str | None) -> Choice:
     """:func:`choose` for a model folder and this environment; doesn't import torch."""
-    from dlmrt.models.weights import expected_shapes
+    from dlmrt.models.weights import count_parameters
 
     return choose(
         backend,
         device=device,
         dtype=dtype,
-        parameters=sum(math.prod(shape) for shape in expected_shapes(folder.config).values()),
+        parameters=count_parameters(folder.config),
         torch_installed=importlib.util.find_spec("torch") is not None,
     )
 

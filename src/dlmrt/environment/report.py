@@ -39,10 +39,10 @@ def environment() -> Report:
         "cpu": cpu(),
         "memory_gb": memory_gb(),
         "disk_free_gb": round(shutil.disk_usage(Path.cwd()).free / 1e9, 1),
-        "packages": {name: _version(name) for name in LIGHT_PACKAGES + OPTIONAL_PACKAGES},
+        "packages": _packages(),
         "nvidia_driver": nvidia_driver(),
         "torch": torch,
-        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        "threads": _threads(),
         "backends": _backends(torch),
         "embedded_model": _embedded_model(),
     }
@@ -54,9 +54,9 @@ def machine(*, gpus: bool) -> Report:
         "python": platform.python_version(),
         "os": _os_name(),
         "cpu": cpu(),
-        "packages": {name: _version(name) for name in LIGHT_PACKAGES + OPTIONAL_PACKAGES},
+        "packages": _packages(),
         "nvidia_driver": nvidia_driver(),
-        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        "threads": _threads(),
     }
     return {**facts, "torch": _torch()} if gpus else facts
 
@@ -84,6 +84,14 @@ def _lines(part: Report, indent: str, missing: str) -> list[str]:
 def _plain(value: object) -> str:
     text = " ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
     return text or "none"
+
+
+def _packages() -> Report:
+    return {name: _version(name) for name in LIGHT_PACKAGES + OPTIONAL_PACKAGES}
+
+
+def _threads() -> Report:
+    return {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
 
 
 def _version(package: str) -> str | None:

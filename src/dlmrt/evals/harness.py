@@ -25,6 +25,7 @@ from dlmrt.evals.record import ItemRecord
 from dlmrt.evals.store import RESULT, RunFolder
 from dlmrt.evals.sweep import curves
 from dlmrt.evals.task import Item, Task
+from dlmrt.models.weights import count_parameters
 from dlmrt.results.envelope import hardware_label, public_environment, run_facts
 from dlmrt.results.files import read_result, write_result_to
 from dlmrt.results.schema import SCHEMA_VERSION, BackendFacts, EvalCell, ModelFacts, ResultFile
@@ -202,21 +203,12 @@ def _model_facts(run: Prepared) -> dict[str, ModelFacts]:
         config, diffusion = model.folder.config, model.folder.generation.diffusion
         facts[model.name] = ModelFacts(
             name=model.name,
-            parameters=parameter_count(config),
+            parameters=count_parameters(config),
             weights_sha256=model.weights_sha256,
             block_size=diffusion.block_size if diffusion.denoises else None,
             noise=diffusion.noise,
         )
     return facts
-
-
-def parameter_count(config: Any) -> int:
-    """Numbers that a model of this configuration holds."""
-    from math import prod
-
-    from dlmrt.models.weights import expected_shapes
-
-    return sum(prod(shape) for shape in expected_shapes(config).values())
 
 
 def _settings(run: Prepared, cells: Sequence[EvalCell]) -> dict[str, Any]:

@@ -220,7 +220,7 @@ def _parts(
     parts = {
         "format": FORMAT,
         "code": {"version": dlmrt.__version__, "commit": source_commit()},
-        "machine": machine(gpus=any((m.choice.device or "").startswith("cuda") for m in models.values())),
+        "machine": machine(gpus=any(model.choice.name != "numpy" for model in models.values())),
         "tasks": {task.name: _task_parts(task) for task in plan.tasks},
         "arms": {arm.name: _arm_parts(arm, lanes, models[arm.place]) for arm in arms},
         "batch_size": plan.batch_size,

@@ -72,7 +72,7 @@ def command_line(argv: Sequence[str], home: Path | None = None) -> str:
 
 def _public_path(word: str) -> str:
     """The word with an absolute path, alone or behind an equals sign or a comma, cut to its last part."""
-    return re.sub(r"(?:(?<=^)|(?<=[=,]))/(?:[^,:=/]+/)*([^,:=/]+)/?", r"\1", word)
+    return re.sub(r"(?:^|(?<=[=,]))/(?:[^,:=/]+/)*([^,:=/]+)/?", r"\1", word)
 
 
 def _quote(word: str) -> str:

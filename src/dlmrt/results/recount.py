@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from dlmrt.config import from_mapping
+from dlmrt.errors import ConfigError, DataError
 from dlmrt.results.check_parts import check_share, close, need
 from dlmrt.results.schema import (
     BenchCell,
@@ -57,9 +59,11 @@ def recount_eval(cell: EvalCell, at: str) -> None:
 
 def _check_quality(part: Mapping[str, Any], at: str) -> None:
     if part.keys() >= _SHARE_KEYS:
-        interval = part["interval_95"]
-        pair = None if interval is None else (float(interval[0]), float(interval[1]))
-        check_share(ShareOf(part["hits"], part["total"], part["share"], pair), at)
+        try:
+            share = from_mapping(ShareOf, {name: part[name] for name in _SHARE_KEYS})
+        except ConfigError as error:
+            raise DataError(f"{at}: {error}") from None
+        check_share(share, at)
     for name, value in part.items():
         if isinstance(value, Mapping):
             _check_quality(value, f"{at}.{name}")

@@ -20,7 +20,7 @@ class _Made:
 
 
 class Prefetched:
-    """The batches of ``stream``, in its order, made in a thread of their own.
+    """The batches of ``stream``, in its order, made in a thread that the first :meth:`next` starts.
 
     epoch, index: the cursor behind the last batch that :meth:`next` returned, as a resumed run needs
     it; batches made ahead don't count. pin: keep them in page-locked memory, from which a copy to a
@@ -33,10 +33,11 @@ class Prefetched:
         self._made: queue.Queue[_Made | BaseException] = queue.Queue(_AHEAD)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._fill, args=(stream,), name="dlmrt-batches", daemon=True)
-        self._thread.start()
 
     def next(self) -> PackedBatch:
         """The next batch; raises what making it raised, now and on every later call."""
+        if self._thread.ident is None:
+            self._thread.start()
         made = self._made.get()
         if isinstance(made, BaseException):
             self._made.put(made)

@@ -62,6 +62,8 @@ EVAL: list[Case] = [
     ("cells.0.tokens_per_second", 1550.0, "cells[0].tokens_per_second is 1550.0; tokens, model_seconds"),
     ("cells.0.seconds_to_correct", 0.01, "cells[0].seconds_to_correct is 0.01; tokens, model_seconds"),
     ("cells.0.quality.errors_gone.hits", 5, "cells[0].quality.errors_gone.share is 0.6"),
+    ("cells.0.quality.errors_gone.hits", "3", "cells[0].quality.errors_gone: hits is '3' (str)"),
+    ("cells.0.quality.errors_gone.interval_95", [0.1], "cells[0].quality.errors_gone: interval_95"),
     ("cells.1.arm", "diffusion", "cells[1] is of diffusion, repair, 0 like one before it"),
     ("cells.1.arm", "other", "comparisons[0].first is 'ar' on 'repair', of which there is no cell"),
     ("cells.0.tokens", -1, "cells[0].tokens is -1"),

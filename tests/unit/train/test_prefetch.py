@@ -39,6 +39,7 @@ def test_order_and_cursor_are_those_of_the_stream() -> None:
 def test_it_is_only_a_little_ahead_and_ends_when_closed() -> None:
     stream = Counting()
     ahead = Prefetched(stream)  # type: ignore[arg-type]
+    assert stream.made == 0  # nothing runs before the first batch is wanted
     ahead.next()
     assert stream.made <= 1 + 2 + 1  # used, waiting, and one that waits for room
     ahead.close()

@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from dlmrt.datasets.output import Progress, open_target, sha256_of, write_manifest, writing
+from dlmrt.datasets.prefix import check_bare_share, with_prefix
 from dlmrt.datasets.records import iterate_records
+from dlmrt.datasets.words.family import FAMILY
 from dlmrt.errors import ConfigError, DataError
 
 VERSION = 1
-PREFIX = "solve: "
 TRIES = 60  # draws of numbers for one copy
 SPREAD = (0.5, 1.8)  # of a number, around the old one
 MOST = 99_999
@@ -78,8 +79,7 @@ class RenumberBuild:
     def __post_init__(self) -> None:
         if self.copies < 1:
             raise ConfigError(f"copies is {self.copies}; it must be at least 1")
-        if not 0 <= self.bare_share <= 1:
-            raise ConfigError(f"bare_share is {self.bare_share}; it must be in [0, 1]")
+        check_bare_share(self.bare_share)
 
 
 def read_problem(question: str, answer: str) -> Renumberable | None:
@@ -241,7 +241,7 @@ def _lines(plan: RenumberBuild, usable: list[tuple[int, Renumberable]], progress
             if pair is None or pair[0] in seen:
                 continue
             seen.add(pair[0])
-            prefix = "" if rng.random() < plan.bare_share else PREFIX
-            item = {"id": f"gsm8k/{index}/{copy}", "prompt": prefix + pair[0], "answer": pair[1]}
+            prompt = with_prefix(pair[0], FAMILY.prefix, plan.bare_share, plan.seed, index, copy)
+            item = {"id": f"gsm8k/{index}/{copy}", "prompt": prompt, "answer": pair[1]}
             yield json.dumps({**item, "task": "gsm8k", "verifier": "number"})
         progress("problems", done, len(usable))
