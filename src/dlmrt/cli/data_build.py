@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dlmrt.cli.common import JsonFlag, answer, note, print_json, stderr_console
+from dlmrt.cli.groups import grouped
 
 if TYPE_CHECKING:
     from dlmrt.datasets.output import Progress
@@ -21,13 +23,9 @@ SourceFolders = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="Folder to write.")]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same set.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the folder if it exists.")]
-Train = Annotated[int, typer.Option("--train", help="Items of train.jsonl.")]
-Dev = Annotated[int, typer.Option("--dev", help="Items of dev.jsonl.")]
-Test = Annotated[int, typer.Option("--test", help="Items of test.jsonl.")]
 BareShare = Annotated[
     float, typer.Option("--bare-share", help="Share of training prompts that get no prefix.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", help="Processes that work at a time.")]
 
 REPAIR_HELP = """Build the text repair set: sentences of documents, with recorded errors injected.
 
@@ -80,12 +78,37 @@ Example:
 """
 
 
+SUMS_HELP = """Build plain calculations of one to five steps, in signs or words, with their solutions.
+
+Practice for a model of word problems, which come down to them. Needs no sources. Writes train, dev and test
+as JSONL and a manifest.
+
+Example:
+  dlmrt data build sums --out data/sums --seed 1 --train 200000 --jobs 8
+"""
+
+_GENERATED = {"sums": SUMS_HELP, "python": PYTHON_HELP, "extract": EXTRACT_HELP, "dates": DATES_HELP}
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What the generated families are asked for, a group of options."""
+
+    seed: Seed = 0
+    train: Annotated[int, typer.Option("--train", help="Items of train.jsonl.")] = 100_000
+    dev: Annotated[int, typer.Option("--dev", help="Items of dev.jsonl.")] = 500
+    test: Annotated[int, typer.Option("--test", help="Items of test.jsonl.")] = 1_000
+    bare_share: BareShare = 0.1
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes that work at a time.")] = 1
+    force: Force = False
+
+
 def register(group: typer.Typer) -> None:
     """Add ``build`` with a verb for each family to ``group``."""
     families = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     families.command("repair", help=REPAIR_HELP)(build_repair_set)
     families.command("words", help=WORDS_HELP)(build_words)
-    for name, text in (("python", PYTHON_HELP), ("extract", EXTRACT_HELP), ("dates", DATES_HELP)):
+    for name, text in _GENERATED.items():
         families.command(name, help=text)(_builder(name))
     families.command("gsm8k", help=GSM8K_HELP)(build_gsm8k)
     group.add_typer(families, name="build", help="Build a data set of a family.")
@@ -125,21 +148,34 @@ def build_repair_set(
     _print(manifest, out, as_json)
 
 
+@grouped
 def build_words(
     out: Out,
-    seed: Seed = 0,
-    train: Train = 100_000,
-    dev: Dev = 500,
-    test: Test = 1_000,
+    asked: Generated,
     harder: Annotated[int, typer.Option("--harder", help="Items of harder.jsonl.")] = 1_000,
-    bare_share: BareShare = 0.1,
-    jobs: Jobs = 1,
-    force: Force = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Build word problems."""
-    counts = {"train": train, "dev": dev, "test": test, "harder": harder}
-    _build("words", out, counts, seed, bare_share, jobs, force, as_json)
+    _build("words", out, asked, as_json, harder=harder)
+
+
+def _builder(family: str) -> Callable[..., None]:
+    @grouped
+    def build(out: Out, asked: Generated, as_json: JsonFlag = False) -> None:
+        """Build the family's set."""
+        _build(family, out, asked, as_json)
+
+    return build
+
+
+def _build(family: str, out: Path, asked: Generated, as_json: bool, **more: int) -> None:
+    from dlmrt.datasets.procedural import ProceduralBuild, build_procedural
+
+    counts = {"train": asked.train, "dev": asked.dev, "test": asked.test, **more}
+    plan = ProceduralBuild(family, out, counts, asked.seed, asked.bare_share, asked.jobs, asked.force)
+    with _progress() as progress:
+        manifest = build_procedural(plan, progress)
+    _print(manifest, out, as_json)
 
 
 def build_gsm8k(
@@ -157,43 +193,6 @@ def build_gsm8k(
     plan = RenumberBuild(source, out, copies, seed, bare_share, force)
     with _progress() as progress:
         manifest = build_renumbered(plan, progress)
-    _print(manifest, out, as_json)
-
-
-def _builder(family: str) -> Callable[..., None]:
-    def build(
-        out: Out,
-        seed: Seed = 0,
-        train: Train = 100_000,
-        dev: Dev = 500,
-        test: Test = 1_000,
-        bare_share: BareShare = 0.1,
-        jobs: Jobs = 1,
-        force: Force = False,
-        as_json: JsonFlag = False,
-    ) -> None:
-        """Build the family's set."""
-        counts = {"train": train, "dev": dev, "test": test}
-        _build(family, out, counts, seed, bare_share, jobs, force, as_json)
-
-    return build
-
-
-def _build(
-    family: str,
-    out: Path,
-    counts: Mapping[str, int],
-    seed: int,
-    bare_share: float,
-    jobs: int,
-    force: bool,
-    as_json: bool,
-) -> None:
-    from dlmrt.datasets.procedural import ProceduralBuild, build_procedural
-
-    plan = ProceduralBuild(family, out, counts, seed=seed, bare_share=bare_share, jobs=jobs, force=force)
-    with _progress() as progress:
-        manifest = build_procedural(plan, progress)
     _print(manifest, out, as_json)
 
 

@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dlmrt.datasets.output import Progress, open_target, sha256_of, write_manifest, writing
+from dlmrt.datasets.prefix import check_bare_share, with_prefix
 from dlmrt.errors import ConfigError, DlmrtError
 
 # Where a family is defined: imported only when it is built.
 FAMILIES = {
     "words": "dlmrt.datasets.words.family",
+    "sums": "dlmrt.datasets.words.sums",
     "python": "dlmrt.datasets.pythonic.family",
     "extract": "dlmrt.datasets.extract.family",
     "dates": "dlmrt.datasets.extract.dates",
@@ -75,8 +77,7 @@ class ProceduralBuild:
             raise ConfigError("every count is 0; ask for at least one item")
         if self.jobs < 1:
             raise ConfigError(f"jobs is {self.jobs}; it must be at least 1")
-        if not 0 <= self.bare_share <= 1:
-            raise ConfigError(f"bare_share is {self.bare_share}; it must be in [0, 1]")
+        check_bare_share(self.bare_share)
 
 
 def load_family(name: str) -> Family:
@@ -130,11 +131,11 @@ def _write_split(
     answers: list[int] = []
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for index, record in enumerate(_unique(plan, family, split, seen)):
-            bare = split == "train" and _unit(plan.seed, split, "bare", index) < plan.bare_share
             prompt = record.pop("prompt")
+            share = plan.bare_share if split == "train" else 0.0
             line = {
                 "id": f"{family.name}/{split}/{index:06d}",
-                "prompt": prompt if bare else family.prefix + prompt,
+                "prompt": with_prefix(prompt, family.prefix, share, plan.seed, family.name, index),
                 "task": family.name,
                 **record,
             }
@@ -200,10 +201,6 @@ def _one(
 def _number(*parts: object) -> int:
     digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:16], "big")
-
-
-def _unit(*parts: object) -> float:
-    return _number(*parts) / 2**128
 
 
 def _spread(lengths: list[int]) -> dict[str, float]:

@@ -123,7 +123,8 @@ class TokenizerSection:
 class DataSection:
     """JSONL files (``.jsonl`` or ``.jsonl.gz``), one ``{"prompt": str, "answer": str}`` a line.
 
-    limit, dev_limit: use only the first so many samples of a set.
+    limit, dev_limit: use only the first so many samples of a set. jobs: processes that encode; their
+    number changes nothing but the time.
     """
 
     train: tuple[str, ...]
@@ -133,6 +134,10 @@ class DataSection:
     limit: int | None = None
     dev_limit: int | None = 2000
     cache: bool = True
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        require(self.jobs >= 1, "data.jobs", self.jobs, ">= 1")
 
 
 @dataclass(frozen=True)
@@ -271,7 +276,8 @@ class TrainConfig:
 RESUMABLE = (
     *("max_steps", "max_minutes", "log_every", "eval_every", "save_every", "keep_last", "tensorboard"),
     *("out", "threads", "device", "decoder", "max_new_tokens"),
-    *("data.cache", "data.train", "data.dev", "data.dev_limit"),  # the training files' hashes count
+    *("data.cache", "data.jobs", "data.dev", "data.dev_limit"),
+    "data.train",  # the files' hashes count
 )
 
 

@@ -20,7 +20,8 @@ from dlmrt.errors import ConfigError
 from dlmrt.models.transformer import Transformer
 from dlmrt.provenance import source_commit
 from dlmrt.train.config import TrainConfig
-from dlmrt.train.data import PackedSet, RowPlan, encode_files, hash_files, read_samples
+from dlmrt.train.data import PackedSet, RowPlan
+from dlmrt.train.encode import encode_files, hash_files, read_samples
 from dlmrt.train.metrics import Reporter
 from dlmrt.train.tokenizer import control_tokens, diffusion_config, read_tokenizer, train_tokenizer
 

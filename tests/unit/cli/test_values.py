@@ -38,7 +38,7 @@ COMMANDS = {
     "train tokenizer": ("run.yaml", "--out", "tokenizer.json"),
     "train export": (MODEL, "--out", "exported", "--card", "prompt.txt"),
     "data build repair": ("--sources", "manual", "--out", "set", "--test", "5", "--dev", "2"),
-    **{f"data build {family}": ("--out", "made", *FEW) for family in ("words", "python", "extract", "dates")},
+    **{f"data build {family}": ("--out", "made", *FEW) for family in ("words", "sums", "python", "extract", "dates")},
     "data build gsm8k": ("--source", "sums.jsonl", "--out", "made", "--copies", "2"),
     "data import": ("mine", "words.jsonl"),
     "data score": ("outputs.jsonl",),
@@ -54,6 +54,7 @@ WRITTEN = {
     "data build repair": ("set/test.jsonl",),
     "data build words": ("made/harder.jsonl",),
     "data build python": ("made/test.jsonl",),
+    "data build sums": ("made/test.jsonl",),
     "data import": ("home/tasks/mine.jsonl",),
 }
 

@@ -43,7 +43,7 @@ def test_solutions_use_only_numbers_that_were_told_or_found() -> None:
     for each in problems("train", 200):
         words = re.findall(r"[a-z]+", str(each["prompt"]).lower())
         told = {str(NUMBER_WORDS.index(word)) for word in words if word in NUMBER_WORDS}
-        told |= set(re.findall(r"\d+", str(each["prompt"]))) | {"1", "2", "3", "4", "5", "6", "8", "100"}
+        told |= set(re.findall(r"\d+", str(each["prompt"]))) | {"1", "2", "3", "4", "5", "6", "8", "10", "20"}
         for a, _, b, _, r in EQUATION.findall(str(each["answer"])):
             assert {a, b} <= told, (each["prompt"], each["answer"])
             told.add(r)
@@ -89,3 +89,11 @@ def test_solving_an_event_agrees_with_its_meaning_and_undoing_it(kind: str) -> N
 def test_a_fraction_of_several_parts_takes_three_equations() -> None:
     assert Event("fraction", fraction=(1, 4)).equations == 2
     assert Event("fraction", fraction=(3, 4)).equations == 3
+
+
+@pytest.mark.parametrize(("percent", "equations"), [(25, 2), (5, 2), (15, 3), (80, 3)])
+def test_a_percentage_is_taken_as_a_fraction(percent: int, equations: int) -> None:
+    event = Event("percent_up", k=percent)
+    lines, after = event.solve(400, "Ava", "boxes", "pens")
+    assert event.equations == equations and after == 400 + 4 * percent
+    assert "*100" not in " ".join(lines) and equations_hold(" ".join(lines))

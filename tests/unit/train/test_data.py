@@ -21,14 +21,11 @@ from dlmrt.models.transformer import Transformer  # noqa: E402
 from dlmrt.train.config import DataSection, DiffusionSection, TokenizerTraining  # noqa: E402
 from dlmrt.train.data import (  # noqa: E402
     BatchStream,
-    EncodedSet,
     PackedSet,
     RowPlan,
-    encode_files,
-    hash_files,
     pack,
-    read_samples,
 )
+from dlmrt.train.encode import EncodedSet, encode_files, hash_files, read_samples  # noqa: E402
 from dlmrt.train.objective import ObjectiveConfig, PackedBatch, compute_loss  # noqa: E402
 from dlmrt.train.tokenizer import diffusion_config, read_tokenizer, train_tokenizer  # noqa: E402
 
@@ -96,6 +93,21 @@ def test_files_are_encoded_as_single_samples_are(tmp_path: Path) -> None:
         assert encoded.ids[start:middle].tolist() == expected[0]
         assert encoded.ids[middle : middle + encoded.answer_N[i]].tolist() == expected[1]
     assert encoded.ids.dtype == np.uint16
+
+
+def test_several_processes_encode_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dlmrt.train.encode.CHUNK", 2)
+    file = write(tmp_path / "a.jsonl", PAIRS)
+    form = dataclasses.replace(FRAMED, max_text_tokens=4)
+    one, two = (
+        encode_files(
+            hash_files([file]), DataSection((file,), jobs=jobs), None, TOKENIZER, form, DIFFUSION, None
+        )
+        for jobs in (1, 2)
+    )
+    assert one.ids.tolist() == two.ids.tolist() and one.starts_N.tolist() == two.starts_N.tolist()
+    assert one.prompt_N.tolist() == two.prompt_N.tolist() and one.dropped == two.dropped
+    assert one.answer_N.tolist() == two.answer_N.tolist()
 
 
 def test_too_long_texts_are_dropped_and_counted(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class WordProblems:
     """Word problems of 2 to 8 equations, and harder ones of 9 or 10."""
 
     name = "words"
-    version = 1
+    version = 2
     prefix = "solve: "
     split_rule = (
         f"by phrasing: the last {hard.HELD_OUT_PHRASINGS} of every list of phrases and the last question "
@@ -127,7 +127,7 @@ def _single(rng: random.Random, teller: Teller, person: Person, other: Person, s
     exact = _exact(events, Fraction(value))
     if not asks_value:
         return _Draft(facts, teller.question("count", person, None), lines, end, exact)
-    price = rng.randint(*hard.PRICE)
+    price = rng.choice(hard.PRICES)
     lines.append(f"At {price} dollars each that is {end}*{price}={end * price} dollars.")
     question = teller.question("value", person, None, price)
     return _Draft(facts, question, lines, end * price, exact * price)

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from dlmrt.datasets.words import settings as hard
 
-# Equations that solving one takes; a fraction a/b with a > 1 takes one more.
+# Equations that solving one takes; a part a/b with a > 1 takes one more. Percents are taken as parts, because
+# a small model multiplies by one digit at a time.
 EQUATIONS = {
     "gain": 1, "lose": 1, "times": 1, "share": 1,
     "packs": 2, "daily": 2, "percent_up": 2, "percent_down": 2, "fraction": 2,
@@ -23,7 +24,7 @@ REVERSIBLE = ("gain", "lose", "times", "share", "packs", "daily")
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happens. k, n: its numbers, by the operation's phrases; a, b: of a fraction."""
+    """One thing that happens. k, n: its numbers, by the operation's phrases; fraction: of a part."""
 
     kind: str
     k: int = 0
@@ -33,7 +34,14 @@ class Event:
     @property
     def equations(self) -> int:
         """How many equations solve it."""
-        return EQUATIONS[self.kind] + (self.kind == "fraction" and self.fraction[0] > 1)
+        return EQUATIONS[self.kind] + (self._part()[0] > 1)
+
+    def _part(self) -> tuple[int, int]:
+        """The part a/b in lowest terms that it takes of the value; a is 0 where it takes none."""
+        if self.kind in ("percent_up", "percent_down"):
+            share = Fraction(self.k, 100)
+            return share.numerator, share.denominator
+        return self.fraction
 
     def after(self, value: Fraction) -> Fraction:
         """The value afterwards."""
@@ -63,17 +71,15 @@ class Event:
             return [f"One part in {n} is {v}/{n}={v // n}."], v // n
         if self.kind in ("packs", "daily"):
             return [self._bulk(pack, things), f"{name} then has {v}+{n * k}={v + n * k}."], v + n * k
-        if self.kind == "fraction":
-            a, b = self.fraction
-            part = v // b
-            lines = [f"One of {b} parts is {v}/{b}={part}."]
-            if a > 1:
-                lines.append(f"{a} parts are {part}*{a}={part * a}.")
-            r = v - part * a
-            return [*lines, f"{name} then has {v}-{part * a}={r}."], r
-        x = v * k // 100
-        sign, r = ("+", v + x) if self.kind == "percent_up" else ("-", v - x)
-        return [f"{k} percent of {v} are {v}*{k}/100={x}.", f"{name} then has {v}{sign}{x}={r}."], r
+        a, b = self._part()
+        part = v // b
+        lines = [f"One of {b} parts is {v}/{b}={part}."]
+        if a > 1:
+            lines.append(f"{a} parts are {part}*{a}={part * a}.")
+        if self.kind != "fraction":
+            lines[0] = f"{k} percent are {a} of {b} parts. " + lines[0]
+        sign, r = ("+", v + part * a) if self.kind == "percent_up" else ("-", v - part * a)
+        return [*lines, f"{name} then has {v}{sign}{part * a}={r}."], r
 
     def undo(self, r: int, name: str, pack: str, things: str) -> tuple[list[str], int]:
         """The lines that go back from the value after, and the value before."""
@@ -135,7 +141,7 @@ def _bulk(kind: str) -> Callable[[random.Random, int], Event]:
 
 def _percent(kind: str) -> Callable[[random.Random, int], Event | None]:
     def draw(rng: random.Random, value: int) -> Event | None:
-        fits = [p for p in hard.PERCENTS if value * p % 100 == 0]
+        fits = [p for p in hard.PERCENTS if value % Fraction(p, 100).denominator == 0]
         return Event(kind, k=rng.choice(fits)) if fits else None
 
     return draw

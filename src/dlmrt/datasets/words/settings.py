@@ -26,8 +26,8 @@ FRACTIONS = (
     (1, 8),
     (3, 8),
 )
-PERCENTS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80)
-PRICE = (2, 25)
+PERCENTS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80)  # each is taken as a fraction: 15 is 3/20
+PRICES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 20)
 MODES = (("single", 0.3), ("pair", 0.5), ("reverse", 0.2))
 DISTRACTORS = (0.45, 0.35, 0.2)  # shares of problems with none, one, two
 IN_WORDS = 0.15  # of the numbers up to twenty in a problem's text
