@@ -24,6 +24,7 @@ from tests.unit.report.support import eval_result, write
 
 MODEL = "MODEL"  # stands for the folder of the tiny model
 DECODING = ("-m", MODEL, "-n", "3")
+GENERATED = ("words", "sums", "python", "extract", "dates")
 FEW = ("--train", "20", "--dev", "2", "--test", "5", "--bare-share", "0")
 # Verbs with a path among their parameters: a command line that gives every one of them.
 COMMANDS = {
@@ -38,7 +39,7 @@ COMMANDS = {
     "train tokenizer": ("run.yaml", "--out", "tokenizer.json"),
     "train export": (MODEL, "--out", "exported", "--card", "prompt.txt"),
     "data build repair": ("--sources", "manual", "--out", "set", "--test", "5", "--dev", "2"),
-    **{f"data build {family}": ("--out", "made", *FEW) for family in ("words", "sums", "python", "extract", "dates")},
+    **{f"data build {family}": ("--out", "made", *FEW) for family in GENERATED},
     "data build gsm8k": ("--source", "sums.jsonl", "--out", "made", "--copies", "2"),
     "data import": ("mine", "words.jsonl"),
     "data score": ("outputs.jsonl",),

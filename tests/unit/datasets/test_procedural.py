@@ -63,7 +63,7 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(tmp_path: Path) -> N
     ):
         with pytest.raises(ConfigError, match=message):
             build(tmp_path / "set", **changes)
-    with pytest.raises(ConfigError, match="one of words, python"):
+    with pytest.raises(ConfigError, match="one of words, sums, python"):
         build(tmp_path / "set", "poems")
     (tmp_path / "mine").mkdir()
     with pytest.raises(DataError, match="choose another --out"):
