@@ -100,8 +100,8 @@ class TokenizerTraining:
     """A byte-level BPE trained on the run's own training texts.
 
     single_digits: every digit is its own token. min_frequency: rarest pair that is merged.
-    max_samples: how many samples (the first ones) the merges are learned from. special_tokens:
-    names beyond the control tokens that ``diffusion`` and ``prompt`` already name.
+    max_samples: from how many samples the merges are learned (the first ones, as many of each file).
+    special_tokens: names beyond the control tokens that ``diffusion`` and ``prompt`` already name.
     """
 
     vocab_size: int = 8192

@@ -143,9 +143,15 @@ def make_tokenizer(
 
 
 def _texts(config: TrainConfig, most: int | None) -> Iterator[str]:
-    limits = [n for n in (config.data.limit, most) if n is not None]
-    for pair in read_samples(config.data.train, config.data, min(limits, default=None)):
-        yield from pair
+    """Texts of the first samples, as many of each file, so that every file shapes the tokenizer."""
+    if config.data.limit is not None or most is None:
+        limits = [n for n in (config.data.limit, most) if n is not None]
+        for pair in read_samples(config.data.train, config.data, min(limits, default=None)):
+            yield from pair
+        return
+    for path in config.data.train:
+        for pair in read_samples([path], config.data, -(-most // len(config.data.train))):
+            yield from pair
 
 
 def _read_text(path: Path, option: str) -> str:

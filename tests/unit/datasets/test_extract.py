@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from dlmrt.datasets.extract import english, values
-from dlmrt.datasets.extract.draw import TEST, Draw, Forms, expand, forms
+from dlmrt.datasets.extract.draw import TEST, Draw
 from dlmrt.datasets.extract.family import ANSWER_CHARS, FAMILY
 from dlmrt.datasets.extract.kinds import KINDS, VALUES
 from dlmrt.datasets.extract.schema import LABELLED, NOTE, TRUTH, Field, Kind, read_kind
+from dlmrt.datasets.phrasing import Forms, expand, forms
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 ISO = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")

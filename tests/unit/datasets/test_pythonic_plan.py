@@ -13,7 +13,7 @@ from dlmrt.datasets.pythonic.checks import load
 from dlmrt.datasets.pythonic.inputs import constants, draw_arguments
 from dlmrt.datasets.pythonic.ops import PARAMETERS, Fill, clause, draw_fill, make
 from dlmrt.datasets.pythonic.plan import OPERATIONS, Plan, draw_plan, is_held, weaker
-from dlmrt.datasets.pythonic.render import ARGUMENTS, draw_names, write_code, write_description
+from dlmrt.datasets.pythonic.render import ARGUMENTS, draw_names, phrasings, write_code, write_description
 
 
 def plans(seed: int) -> Iterator[Plan]:
@@ -62,7 +62,7 @@ def test_the_description_names_constants_arguments_and_parameters() -> None:
     rng = random.Random(4)
     for plan in islice(plans(4), 300):
         names = draw_names(rng, plan)
-        text = write_description(rng, plan, names)
+        text = write_description(rng, plan, names, held_out=True)
         steps = (plan.source, *plan.stages, plan.collect, *plan.after)
         for value in (value for step in steps for fill in step.fills for value in fill.text.values()):
             assert value in text
@@ -83,7 +83,7 @@ def test_constants_and_phrasing_of_a_program_count_as_stated() -> None:
     rng = random.Random(5)
     first, *others = {plan.fingerprint(): plan for plan in islice(plans(5), 50)}.values()
     assert first.fingerprint() not in {plan.fingerprint() for plan in others}
-    texts = {write_description(rng, first, draw_names(rng, first)) for _ in range(20)}
+    texts = {write_description(rng, first, draw_names(rng, first), held_out=False) for _ in range(20)}
     assert len(texts) > 5
 
 
@@ -114,3 +114,16 @@ def test_a_slot_is_a_constant_or_a_new_parameter() -> None:
     assert [fill.code["t"] for fill in fills[:2]] == list(parameters)
     assert fills[2].code["t"].lstrip("-").isdigit()
     assert Fill().code == {}
+
+
+def test_held_out_phrasings_are_in_no_training_description() -> None:
+    held = {text for op in OPERATIONS if (text := phrasings(op)[1]) is not None}
+    several = [op for op in OPERATIONS if len(op.text) > 1]
+    assert 0.2 < len(held) / len(several) < 0.4
+    rng, used = random.Random(7), {False: 0, True: 0}
+    plain = {text for text in held if "{" not in text}
+    for plan in islice(plans(7), 400):
+        for held_out in used:
+            text = write_description(rng, plan, draw_names(rng, plan), held_out=held_out)
+            used[held_out] += any(phrase in text.lower() for phrase in plain)
+    assert used[False] == 0 and used[True] > 20

@@ -12,7 +12,9 @@ from dlmrt.datasets.words import settings as hard
 from dlmrt.datasets.words.family import EQUATION, FAMILY, equations_hold
 from dlmrt.datasets.words.operations import EQUATIONS, REVERSIBLE, Event, draw_event
 from dlmrt.datasets.words.phrases import PHRASES, QUESTIONS
-from dlmrt.datasets.words.vocabulary import NUMBER_WORDS
+from dlmrt.datasets.words.vocabulary import NUMBER_WORDS, THINGS
+
+ALL = (*PHRASES.values(), *QUESTIONS.values())
 
 
 def problems(split: str, count: int = 300) -> list[dict[str, object]]:
@@ -50,21 +52,34 @@ def test_solutions_use_only_numbers_that_were_told_or_found() -> None:
 
 
 def test_held_out_phrasings_are_in_every_test_problem_and_in_no_training_problem() -> None:
-    held = [re.compile(_pattern(p)) for name, ps in PHRASES.items() for p in ps[-hard.HELD_OUT_PHRASINGS :]]
+    held = [re.compile(_pattern(text)) for each in ALL for line in each.held for text in line]
     seen = [sum(bool(p.search(str(each["prompt"]))) for p in held) for each in problems("test", 200)]
     assert min(seen) >= 1
     assert not any(p.search(str(each["prompt"])) for p in held for each in problems("train", 400))
 
 
 def _pattern(phrase: str) -> str:
-    parts = re.split(r"\{\w+\}", phrase.rstrip("."))
-    return "(?i)(?<!\\w)" + "[\\w' ]+?".join(map(re.escape, parts)) + "[.?]"
+    number = f"(?:\\d+|{'|'.join(NUMBER_WORDS)})"
+    things = f"(?:{'|'.join(name for name, _ in THINGS)})"
+    parts = re.split(r"(\{\w+\})", phrase.rstrip(".?"))
+    slots = (
+        number if part[1:-1] in "knm" else things if part == "{t}" else "[\\w' ]+?" for part in parts[1::2]
+    )
+    texts = map(re.escape, parts[::2])
+    inner = "".join(text + slot for text, slot in zip(texts, (*slots, ""), strict=True))
+    return rf"(?i)(?:^|[.?:,] ){inner}[.?]"
 
 
 def test_there_are_enough_phrasings() -> None:
     for name in (*EQUATIONS, "start", "end", "more", "fewer", "multiple"):
-        assert len(PHRASES[name]) >= 12 and len(set(PHRASES[name])) == len(PHRASES[name])
-    assert all(len(set(questions)) >= 6 for questions in QUESTIONS.values())
+        assert len(PHRASES[name].known) >= 12 and len(PHRASES[name].held) == 3
+    assert all(len(each.known) >= 6 and len(each.held) == 1 for each in QUESTIONS.values())
+
+
+def test_no_phrasing_is_known_and_held_out() -> None:
+    for each in ALL:
+        known = {text for line in each.known for text in line}
+        assert not known & {text for line in each.held for text in line}
 
 
 @pytest.mark.parametrize("kind", EQUATIONS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +18,16 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from dlmrt.config import PromptFormat
 from dlmrt.errors import ConfigError
-from dlmrt.train.config import DiffusionSection, TokenizerTraining
+from dlmrt.train.config import (
+    DataSection,
+    DiffusionSection,
+    ModelSection,
+    TokenizerSection,
+    TokenizerTraining,
+    TrainConfig,
+)
+from dlmrt.train.metrics import SilentReporter
+from dlmrt.train.prepare import make_tokenizer
 from dlmrt.train.tokenizer import (
     BulkEncoder,
     control_tokens,
@@ -111,3 +122,23 @@ def test_an_unknown_control_token_names_the_nearest() -> None:
         diffusion_config(TOKENIZER, DiffusionSection(8, mask_token=None), 300)
     with pytest.raises(ConfigError, match=r"x\.json is not a tokenizer\.json"):
         read_tokenizer("{}", "x.json")
+
+
+def test_every_file_shapes_the_tokenizer(tmp_path: Path) -> None:
+    files = []
+    for name, word in (("a", "harbour"), ("b", "lantern")):
+        line = json.dumps({"prompt": f"{word} {word}", "answer": word}) + "\n"
+        (tmp_path / f"{name}.jsonl").write_text(line * 50)
+        files.append(str(tmp_path / f"{name}.jsonl"))
+    config = TrainConfig(
+        ModelSection(d_model=8, n_layers=1, n_heads=1, n_kv_heads=1, head_dim=8, d_ffn=8, max_positions=8),
+        DiffusionSection(4),
+        DataSection(tuple(files)),
+        str(tmp_path / "out"),
+        TokenizerSection(train=TokenizerTraining(vocab_size=290, max_samples=20)),
+        row_length=8,
+        max_steps=1,
+    )
+    text, _ = make_tokenizer(config, SilentReporter())
+    tokenizer = read_tokenizer(text, "test")
+    assert [len(tokenizer.encode(word).ids) for word in ("harbour", "lantern")] == [1, 1]

@@ -22,14 +22,15 @@ import random
 import re
 from typing import Any
 
-from dlmrt.datasets.extract.draw import TEST, Draw, forms
+from dlmrt.datasets.extract.draw import TEST, Draw
 from dlmrt.datasets.extract.english import Expression, say_date, some_date
 from dlmrt.datasets.extract.expressions import FREE
 from dlmrt.datasets.extract.relative import WEEKDAY_DATE, anchored
+from dlmrt.datasets.phrasing import forms
 
 DURATION = re.compile(r"P(?!$)(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?)")
 LIST_SHARE = 0.5
-ANCHORED_SHARE = 0.3  # of lists that count from one day
+ANCHORED_SHARE = 0.2  # of lists that count from one day
 SENTENCE_SHARE = 0.45  # of expressions that stand in a sentence
 SENTENCES = {
     "date": forms("""
@@ -113,7 +114,7 @@ class Dates:
     """English to ISO 8601."""
 
     name = "dates"
-    version = 2
+    version = 3
     prefix = "date: "
     split_rule = (
         "by phrasing: of the ways to say an expression, a date or a time those marked as held out occur in "

@@ -1,64 +1,18 @@
-"""Random choices for one item, and phrasings of which some are held out for the test split.
-
-A phrasing is one line. ``(a|b|)`` in it is one of its alternatives, ``{name}`` a slot; a line that starts
-with ``*`` is held out: no training or dev item uses it.
-"""
+"""Random choices for one item of a split."""
 
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, TypeVar
+
+from dlmrt.datasets.phrasing import Forms
 
 T = TypeVar("T")
 
 TEST = "test"
 HELD_OUT_SHARE = 0.35  # of the phrasings of a test item
-_CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
-_SPACES = re.compile(r" +( |[.,:;?!])")  # left by an empty alternative
-_Lines = tuple[tuple[str, ...], ...]
-
-
-def expand(line: str) -> tuple[str, ...]:
-    """All texts of a phrasing: one for each combination of its alternatives."""
-    parts = _CHOICE.split(line)  # text, choice, text, choice, ..., text
-    choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
-    texts = (_SPACES.sub(r"\1", "".join(each)).strip() for each in product(*choices))
-    return tuple(dict.fromkeys(texts))
-
-
-@dataclass(frozen=True)
-class Forms:
-    """Phrasings: for each its texts (see :func:`expand`). ``held`` ones occur in test items only."""
-
-    known: _Lines
-    held: _Lines = ()
-
-    @classmethod
-    def of(cls, lines: Iterable[str]) -> Forms:
-        """Read lines; ``*`` marks those held out, blank ones are skipped."""
-        known, held = [], []
-        for line in lines:
-            text = line.strip()
-            if text.startswith("*"):
-                held.append(expand(text[1:].strip()))
-            elif text:
-                known.append(expand(text))
-        return cls(tuple(known), tuple(held))
-
-    def __add__(self, other: Forms) -> Forms:
-        return Forms(self.known + other.known, self.held + other.held)
-
-    def __len__(self) -> int:
-        return len(self.known) + len(self.held)
-
-
-def forms(text: str) -> Forms:
-    """The phrasings of a text, one a line."""
-    return Forms.of(text.splitlines())
 
 
 @dataclass

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dlmrt.datasets.extract.draw import Draw, forms
+from dlmrt.datasets.extract.draw import Draw
 from dlmrt.datasets.extract.english import cardinal
+from dlmrt.datasets.phrasing import forms
 
 Units = dict[str, int]  # of "years months weeks days hours minutes seconds"
 NAMES = {

@@ -10,7 +10,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from dlmrt.datasets.extract.draw import Draw, Forms, forms
+from dlmrt.datasets.extract.draw import Draw
+from dlmrt.datasets.phrasing import Forms, forms
 
 MONTHS = "January February March April May June July August September October November December".split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()

@@ -6,7 +6,7 @@ import calendar
 import datetime as dt
 from collections.abc import Callable
 
-from dlmrt.datasets.extract.draw import Draw, forms
+from dlmrt.datasets.extract.draw import Draw
 from dlmrt.datasets.extract.durations import some_duration, some_step
 from dlmrt.datasets.extract.english import (
     DAYS,
@@ -20,6 +20,7 @@ from dlmrt.datasets.extract.english import (
     some_time,
 )
 from dlmrt.datasets.extract.relative import near_weekday, shifted
+from dlmrt.datasets.phrasing import forms
 
 MOMENT = forms("""
     {d} at {t}
@@ -31,17 +32,6 @@ MOMENT = forms("""
     * on {d}, at {t}
     * {t}, {d}
 """)
-NTH_DAY = forms("""
-    the {w} {day} of {m} {y}
-    the {w} {day} in {m} {y}
-    the {w} {day} of {m}, {y}
-    {w} {day} of {m} {y}
-    {w} {day} in {m} {y}
-    the {w} {day} in {m} of {y}
-    * {w} {day} of {m}, {y}
-    * the {m} {y} {w} {day}
-""")
-FIFTH = "last"
 EDGE = forms("""
     the {w} day of {m} {y}
     the {w} day in {m} {y}
@@ -173,18 +163,9 @@ def _date(draw: Draw) -> Expression:
 
 def _moment(draw: Draw) -> Expression:
     time = some_time(draw)
-    day = draw.pick((_date, _date, _date, _nth_day, _holiday))(draw)
+    day = draw.pick((_date, _date, _date, _date, _holiday))(draw)
     text = draw.say(MOMENT).format(d=day.text, t=say_time(draw, time))
     return Expression("moment", text, f"{day.iso}T{time.strftime('%H:%M')}")
-
-
-def _nth_day(draw: Draw) -> Expression:
-    year, month, weekday = draw.whole(2018, 2031), draw.whole(1, 12), draw.whole(0, 6)
-    days = [week[weekday] for week in calendar.monthcalendar(year, month) if week[weekday]]
-    which = draw.whole(0, 4)
-    word, day = (FIFTH, days[-1]) if which == 4 else (ORDINALS[which], days[which])
-    text = draw.say(NTH_DAY).format(w=word, day=DAYS[weekday], m=MONTHS[month - 1], y=year)
-    return Expression("date", text, dt.date(year, month, day).isoformat())
 
 
 def _edge(draw: Draw) -> Expression:
@@ -267,7 +248,7 @@ def _repeated(draw: Draw) -> Expression:
 
 
 FREE: tuple[Callable[[Draw], Expression], ...] = (
-    _date, _date, _moment, _moment, _moment, _nth_day, _nth_day, _edge, _holiday, _duration, _duration,
+    _date, _date, _moment, _moment, _moment, _date, _edge, _holiday, _duration, _duration,
     _duration, _interval, _interval, _interval, _period, _period, _span, _hours, shifted, shifted,
     near_weekday, _repeated, _repeated,
 )  # fmt: skip

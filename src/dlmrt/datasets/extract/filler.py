@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlmrt.datasets.extract.draw import forms
+from dlmrt.datasets.phrasing import forms
 
 GREETINGS = forms("""
     (Hi|Hello|Dear all|Good morning|Hi there|Hello everybody),

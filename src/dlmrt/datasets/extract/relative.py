@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 
-from dlmrt.datasets.extract.draw import Draw, forms
+from dlmrt.datasets.extract.draw import Draw
 from dlmrt.datasets.extract.english import DAYS, Expression, cardinal, say_date, some_date
+from dlmrt.datasets.phrasing import forms
 
 AFTER = forms("""
     {n} after {d}
@@ -58,6 +59,7 @@ WEEKDAY_DATE = forms("""
     * {weekday}, {month} {d}, {y}
     * {weekday} the {nth} of {month} {y}
 """)
+MOST = {"day": 14, "week": 4, "month": 11, "year": 9}  # that one expression counts
 NAMED_DAYS = (("today", 0), ("tomorrow", 1), ("yesterday", -1), ("the day after tomorrow", 2),
               ("the day before yesterday", -2))  # fmt: skip
 AHEAD = forms("""
@@ -115,7 +117,7 @@ def _shift(draw: Draw, day: dt.date, back: bool) -> tuple[str, dt.date]:
     unit = draw.pick(("day", "day", "week", "month", "year"))
     if unit in ("month", "year") and day.day > 28:
         unit = "day"
-    n = draw.whole(2, {"day": 31, "week": 6, "month": 14, "year": 9}[unit]) if draw.chance(0.85) else 1
+    n = draw.whole(2, MOST[unit]) if draw.chance(0.85) else 1
     count = "a" if n == 1 and draw.chance(0.5) else cardinal(draw, n)
     text, step = f"{count} {unit}" + ("s" if n > 1 else ""), -n if back else n
     if unit in ("day", "week"):

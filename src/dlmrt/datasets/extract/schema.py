@@ -26,8 +26,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from dlmrt.datasets.extract.draw import Forms, expand, forms
 from dlmrt.datasets.extract.values import Value
+from dlmrt.datasets.phrasing import Forms, expand, forms
 
 HELD_OUT_COMBINATIONS = 0.1
 LEAST_FIELDS = 5

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dlmrt.datasets.extract import names
-from dlmrt.datasets.extract.draw import Draw, forms
+from dlmrt.datasets.extract.draw import Draw
 from dlmrt.datasets.extract.english import (
     cardinal,
     number_words,
@@ -24,6 +24,7 @@ from dlmrt.datasets.extract.english import (
     some_minutes,
     some_time,
 )  # fmt: skip
+from dlmrt.datasets.phrasing import forms
 
 Said = tuple[Any, str]  # the JSON value, the text
 Value = Callable[[Draw], Said]

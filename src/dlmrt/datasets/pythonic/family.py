@@ -23,12 +23,14 @@ class PythonFamily:
     """
 
     name: str = "python"
-    version: int = 1
+    version: int = 2
     prefix: str = "python: "
     splits: tuple[str, ...] = SPLITS
     split_rule: str = (
         f"a hash holds out {levels.HELD_PAIRS} of 100 pairs of neighbouring operations: every test program "
-        "has at least one of them, no train or dev program has any; a hash of operations and constants makes "
+        "has at least one of them, no train or dev program has any; a hash holds out the last phrasing of "
+        f"{levels.HELD_PHRASINGS} of 100 operations that have several, which test programs use in "
+        f"{levels.HELD_PHRASING_SHARE:.0%} of the places; a hash of operations and constants makes "
         f"one remaining program in {levels.DEV_SHARE} a dev program"
     )
 
@@ -49,7 +51,7 @@ class PythonFamily:
         code = write_code(plan, names)
         if not levels.MIN_CHARS <= len(code) <= levels.MAX_CHARS:
             return None
-        prompt = f"{write_description(rng, plan, names)}\n{names.signature}"
+        prompt = f"{write_description(rng, plan, names, held_out=split == 'test')}\n{names.signature}"
         if len(prompt) > levels.MAX_PROMPT_CHARS or not is_alive(rng, plan, load(code, names.function)):
             return None
         tests = [] if split == "train" else choose_tests(rng, plan, names, code)

@@ -20,6 +20,9 @@ KEYED_SHARE = 0.6
 MIN_CHARS, MAX_CHARS, MAX_PROMPT_CHARS = 150, 560, 520
 #: of a hundred pairs of neighbouring operations, so many are in no training or dev program
 HELD_PAIRS = 8
+#: of a hundred operations with several phrasings, so many keep the last one for test programs, which use
+#: it in such a share of the places where they could
+HELD_PHRASINGS, HELD_PHRASING_SHARE = 30, 0.5
 #: one program in so many is a dev program
 DEV_SHARE = 40
 #: asserts of a dev or test item

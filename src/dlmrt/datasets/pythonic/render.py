@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from dlmrt.datasets.pythonic import levels
 from dlmrt.datasets.pythonic.ops import Op, clause
-from dlmrt.datasets.pythonic.plan import Plan, Step
+from dlmrt.datasets.pythonic.plan import OPERATIONS, Plan, Step
 
 #: names of arguments, by what they hold; none is a variable of an operation
 ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -190,9 +192,26 @@ _BRANCH = (
 _TEMPLATES = {"keep": _KEEP, "both": _BOTH, "stop": _STOP, "map": _MAP, "branch": _BRANCH}
 
 
-def write_description(rng: random.Random, plan: Plan, names: Names) -> str:
-    """English imperatives that say what the program does; phrasings are drawn."""
-    teller = _Teller(rng, {**dict(zip("ab", names.arguments, strict=False))})
+def _may_be_held(op: Op) -> bool:
+    digest = hashlib.sha256(f"phrasing:{op.name}".encode()).digest()
+    return len(op.text) > 1 and int.from_bytes(digest[:8], "big") % 100 < levels.HELD_PHRASINGS
+
+
+#: what no training program says, of any operation
+_HELD = frozenset(op.text[-1] for op in OPERATIONS if _may_be_held(op)) - frozenset(
+    text for op in OPERATIONS for text in (op.text[:-1] if _may_be_held(op) else op.text)
+)
+
+
+def phrasings(op: Op) -> tuple[tuple[str, ...], str | None]:
+    """The phrasings that every split may use, and the one that only test programs use, if any."""
+    held = op.text[-1] if op.text[-1] in _HELD else None
+    return tuple(text for text in op.text if text != held), held
+
+
+def write_description(rng: random.Random, plan: Plan, names: Names, *, held_out: bool) -> str:
+    """English imperatives that say what the program does; phrasings are drawn, held-out ones if asked."""
+    teller = _Teller(rng, {**dict(zip("ab", names.arguments, strict=False))}, held_out)
     parts = teller.parts(plan)
     style = rng.randrange(4)
     if style == 0:
@@ -210,6 +229,7 @@ def write_description(rng: random.Random, plan: Plan, names: Names) -> str:
 class _Teller:
     rng: random.Random
     env: dict[str, str]
+    held_out: bool
 
     def parts(self, plan: Plan) -> list[str]:
         source = plan.source.ops[0]
@@ -230,7 +250,10 @@ class _Teller:
 
     def phrase(self, op: Op, step: Step, index: int, **more: str) -> str:
         """One of the operation's phrasings with its slots filled."""
-        text = self.rng.choice(op.text)
+        known, held = phrasings(op)
+        text = self.rng.choice(known)
+        if held is not None and self.held_out and self.rng.random() < levels.HELD_PHRASING_SHARE:
+            text = held
         return text.format_map({**self.env, **step.fills[index].text, **more})
 
     def clauses(self, step: Step, index: int, suffix: str = "") -> dict[str, str]:

@@ -40,8 +40,8 @@ class WordProblems:
     version = 2
     prefix = "solve: "
     split_rule = (
-        f"by phrasing: the last {hard.HELD_OUT_PHRASINGS} of every list of phrases and the last question "
-        "of every kind occur in test and harder only, and every problem there has one of the phrases; "
+        "by phrasing: those marked as held out, three for every fact and one for every question, occur "
+        "in test and harder only, and every problem there has one of them; "
         f"harder has {hard.HARDER_STEPS[0]} or {hard.HARDER_STEPS[1]} equations, the rest "
         f"{hard.STEPS[0]} to {hard.STEPS[1]}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 STEPS = (2, 8)  # equations of a solution: train, dev, test
 HARDER_STEPS = (9, 10)
-HELD_OUT_PHRASINGS = 3  # the last ones of every list: only in test and harder
+HELD_OUT_SHARE = 0.25  # of the facts and questions of test and harder problems, each of which has one
 MOST = 9_999  # no quantity is larger
 START = ((0.4, 12, 99), (0.8, 100, 999), (1.0, 1_000, 2_500))  # cumulative share, least, most
 CHANGE = ((0.5, 3, 40), (0.9, 12, 250), (1.0, 100, 1_200))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dlmrt.datasets.words import settings as hard
 from dlmrt.datasets.words.operations import Event
-from dlmrt.datasets.words.phrases import HELD_OUT_QUESTIONS, PHRASES, QUESTIONS
+from dlmrt.datasets.words.phrases import PHRASES, QUESTIONS
 from dlmrt.datasets.words.vocabulary import FRACTION_WORDS, NUMBER_WORDS, OTHER_THINGS, Person
 
 HELD_OUT_SPLITS = ("test", "harder")
@@ -54,19 +54,18 @@ class Teller:
         return self._fill(self._question(kind), person, {"k": k}, q=other.name if other else "")
 
     def _say(self, kind: str, person: Person, numbers: dict[str, int], **words: str) -> str:
-        phrases = PHRASES[kind]
-        known = len(phrases) - hard.HELD_OUT_PHRASINGS
-        if self.split in HELD_OUT_SPLITS and self.rng.random() < 0.5:
-            index = self.rng.randrange(known, len(phrases))
+        known, held = PHRASES[kind].known, PHRASES[kind].held
+        if self.split in HELD_OUT_SPLITS and self.rng.random() < hard.HELD_OUT_SHARE:
             self.held_out = True
-        else:
-            index = self.rng.randrange(known)
-        return self._fill(phrases[index], person, numbers, **words)
+            known = held
+        return self._fill(self.rng.choice(self.rng.choice(known)), person, numbers, **words)
 
     def _question(self, kind: str) -> str:
-        questions = QUESTIONS[kind]
-        held = self.split in HELD_OUT_SPLITS
-        return self.rng.choice(questions if held else questions[:-HELD_OUT_QUESTIONS])
+        known, held = QUESTIONS[kind].known, QUESTIONS[kind].held
+        if self.split in HELD_OUT_SPLITS and self.rng.random() < hard.HELD_OUT_SHARE:
+            self.held_out = True
+            known = held
+        return self.rng.choice(self.rng.choice(known))
 
     def _fill(self, phrase: str, person: Person, numbers: dict[str, int], **words: str) -> str:
         named = self.pronouns and person.name in self._named and self.rng.random() < 0.6
