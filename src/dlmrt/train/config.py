@@ -28,7 +28,7 @@ from dlmrt.config import (
     to_mapping,
 )
 from dlmrt.errors import ConfigError
-from dlmrt.train.objective import ObjectiveConfig
+from dlmrt.train.objective_config import ObjectiveConfig
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -217,13 +218,14 @@ def _encode(
 ) -> EncodedSet:
     encoder = _Encoder(tokenizer, prompt_format, diffusion)
     chunks = _chunks(samples)
-    if jobs == 1:
-        parts = [encoder(chunk) for chunk in chunks]
+    first = list(islice(chunks, 2))
+    if jobs == 1 or len(first) < 2:
+        parts = [encoder(chunk) for chunk in chain(first, chunks)]
     else:
         given = (tokenizer.to_str(), prompt_format, diffusion)
         # Spawned: a fork would copy the threads' locks of whoever trains, and a GPU's context.
         with ProcessPoolExecutor(jobs, get_context("spawn"), _Process.set_up, given) as pool:
-            parts = list(pool.map(_Process.encode, chunks))
+            parts = list(pool.map(_Process.encode, chain(first, chunks)))
     if not parts:
         parts = [encoder([])]
     prompt_N = np.concatenate([part.prompt_N for part in parts])

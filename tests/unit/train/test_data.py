@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,8 @@ from dlmrt.train.data import (  # noqa: E402
     pack,
 )
 from dlmrt.train.encode import EncodedSet, encode_files, hash_files, read_samples  # noqa: E402
-from dlmrt.train.objective import ObjectiveConfig, PackedBatch, compute_loss  # noqa: E402
+from dlmrt.train.objective import PackedBatch, compute_loss  # noqa: E402
+from dlmrt.train.objective_config import ObjectiveConfig  # noqa: E402
 from dlmrt.train.tokenizer import diffusion_config, read_tokenizer, train_tokenizer  # noqa: E402
 
 S, PAD, EOS, MASK = 4, 0, 1, 2
@@ -334,3 +337,8 @@ def test_every_answer_token_is_noised_in_one_of_two_complementary_copies(model: 
     batch = small_ids([(5, 6), (6, 9)]).assemble(length, rows)
     config = ObjectiveConfig(copies=2, full_noise=0.0, ar_weight=0.0, residual_probability=0.0)
     assert loss_of(model, batch, config)[1] == 15
+
+
+def test_processes_that_encode_do_not_import_torch() -> None:
+    code = "import sys, dlmrt.train.encode; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

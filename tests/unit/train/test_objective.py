@@ -15,12 +15,12 @@ from dlmrt.models.transformer import Transformer  # noqa: E402
 from dlmrt.train import objective  # noqa: E402
 from dlmrt.train.mask import DenseAttend, Layout, dense_mask  # noqa: E402
 from dlmrt.train.objective import (  # noqa: E402
-    ObjectiveConfig,
     PackedBatch,
     compute_loss,
     draw_noise,
     noisy_stream,
 )
+from dlmrt.train.objective_config import ObjectiveConfig  # noqa: E402
 
 V, S, EOS, MASK, PAD = 41, 4, 0, 1, 2
 DIFFUSION = DiffusionConfig(S, "mask", MASK, (EOS,), PAD)
