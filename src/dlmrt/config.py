@@ -27,6 +27,8 @@ CleanAttention = Literal["block", "causal"]
 Activation = Literal["silu", "gelu_tanh"]
 PolicyName = Literal["threshold", "fixed", "entropy_bound", "joint", "prefix"]
 POLICIES: tuple[str, ...] = get_args(PolicyName)
+DraftName = Literal["none", "prompt"]
+DRAFTS: tuple[str, ...] = get_args(DraftName)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,9 @@ class DecoderConfig:
         max_post_steps for joint, 2 * block_size for entropy_bound); its last step decides whatever
         is open by best confidence.
     temperature: 0 = most likely token. ``top_k`` 0 and ``top_p`` 1 = off.
-    residual: use the model's residual input if it has one.
+    residual: use the model's residual input if it has one. draft: what a block's first step gets there:
+        ``none``, or ``prompt``: tokens copied from the prompt (:func:`dlmrt.lookup.block_draft`), for models
+        trained with ``objective.draft_probability``. It is only a hint: policies decide as ever.
     """
 
     policy: PolicyName = "threshold"
@@ -167,10 +171,12 @@ class DecoderConfig:
     top_p: float = 1.0
     seed: int = 0
     residual: bool = True
+    draft: DraftName = "none"
 
     def __post_init__(self) -> None:
         req = functools.partial(require, error=RequestError)
         req(self.policy in POLICIES, "policy", self.policy, "one of " + ", ".join(POLICIES))
+        req(self.draft in DRAFTS, "draft", self.draft, "one of " + ", ".join(DRAFTS))
         req(0 <= self.threshold <= 1, "threshold", self.threshold, "in [0, 1]")
         req(self.per_step >= 1, "per_step", self.per_step, ">= 1")
         req(self.entropy_bound >= 0, "entropy_bound", self.entropy_bound, ">= 0")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 LONGEST_NGRAM = 3
 LONGEST_DRAFT = 10
+DRAFT_NGRAMS = (3, 2)  # of a block's draft, in the order in which they are tried
+LONGEST_STEP_BACK = 3
 
 
 class PromptLookup:
@@ -39,6 +41,25 @@ class PromptLookup:
             if begin is not None:
                 return self._tokens[begin : begin + max(0, min(longest, LONGEST_DRAFT))]
         return []
+
+
+def block_draft(prompt: Sequence[int], answer: Sequence[int], size: int) -> list[int]:
+    """What the next block may copy from the prompt: at most ``size`` tokens, often none.
+
+    At the start of the answer, the prompt's beginning. Later, what follows the answer's last three (or two)
+    tokens where they last occur in the prompt; where they don't occur, up to ``LONGEST_STEP_BACK`` tokens
+    are passed over, as many in the prompt as in the answer, because the last ones may be what was changed.
+    """
+    if not answer:
+        return list(prompt[:size])
+    for n in DRAFT_NGRAMS:
+        for back in range(min(LONGEST_STEP_BACK, len(answer) - n) + 1):
+            end = len(answer) - back
+            key = list(answer[end - n : end])
+            for begin in range(len(prompt) - 1, n - 1, -1):
+                if prompt[begin - 1] == key[-1] and list(prompt[begin - n : begin]) == key:
+                    return list(prompt[begin + back : begin + back + size])
+    return []
 
 
 def common_prefix(draft: Sequence[int], picks: Sequence[int]) -> int:

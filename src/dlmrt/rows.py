@@ -42,7 +42,7 @@ class StepRecord:
     open_S: Any  # open positions before the step
     fixed_S: Any  # prompt positions
     residual_ids_SR: Any  # residual the forward consumed: token ids ...
-    residual_probs_SR: Any  # ... and probabilities (all zero at a block's first step)
+    residual_probs_SR: Any  # ... and probabilities (at a block's first step zero, or a draft)
     token_S: Any  # the token proposed at each position
     confidence_S: Any
     entropy_S: Any  # nats

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import get_args
 
 import pytest
 
-from dlmrt.config import POLICIES, CleanAttention, Noise
+from dlmrt.config import POLICIES, CleanAttention, DraftName, Noise, ResidualConfig
 from dlmrt.decode.eager import EagerBackend
 from dlmrt.reference import NumpyBackend
 from tests.helpers import tiny_config, tiny_diffusion
@@ -41,6 +42,22 @@ def test_same_steps_and_answers(
 ) -> None:
     reference, torch_loop = grid_runs(clean_attention, noise, residual, sampled, policy)
     assert differences(reference, torch_loop) == []
+
+
+@pytest.mark.parametrize("top_k", [4, None])
+@pytest.mark.parametrize("noise", get_args(Noise))
+def test_drafts_of_the_prompt_are_the_same(noise: Noise, top_k: int | None) -> None:
+    """Rows whose prompts repeat, so that later blocks find something; the second row has no draft."""
+    config = tiny_config(residual=ResidualConfig(top_k=top_k, d_hidden=16))
+    drafts: tuple[DraftName, ...] = ("prompt", "none", "prompt", "prompt", "prompt")
+    rows = [
+        replace(row, prompt_ids=row.prompt_ids * 3, decoder=replace(row.decoder, draft=draft))
+        for draft, row in zip(drafts, without_ties(uneven_rows(policy="prefix")), strict=True)
+    ]
+    runs = [run(each, rows) for each in backends(config, tiny_diffusion(noise=noise))]
+    assert differences(*runs) == []
+    first = {row: steps[0].residual_probs_SR.sum() for row, steps in runs[0].steps.items()}
+    assert first[1] == 0 and first[2] > 0
 
 
 def test_the_grid_reaches_what_it_is_meant_to_compare() -> None:

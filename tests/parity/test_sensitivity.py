@@ -81,8 +81,8 @@ def renormalised_residual(patch: Patch) -> None:
 def residual_kept_over_blocks(patch: Patch) -> None:
     new_block = _Row.new_block
 
-    def keep(self: _Row, tail: Any) -> Any:
-        block = new_block(self, tail)
+    def keep(self: _Row, tail: Any, ids: Any) -> Any:
+        block = new_block(self, tail, ids)
         block.residual.ids_SR[:], block.residual.probs_SR[:] = 9, 0.2
         return block
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dlmrt.lookup import LONGEST_DRAFT, LONGEST_NGRAM, PromptLookup, common_prefix
+from dlmrt.lookup import LONGEST_DRAFT, LONGEST_NGRAM, PromptLookup, block_draft, common_prefix
 
 
 def scan(tokens: Sequence[int], longest: int) -> list[int]:
@@ -64,3 +64,30 @@ def test_the_index_grows_with_the_text_and_finds_what_a_scan_finds() -> None:
 )
 def test_common_prefix(draft: list[int], picks: list[int], expected: int) -> None:
     assert common_prefix(draft, picks) == expected
+
+
+PROMPT = [5, 6, 7, 8, 9, 6, 7, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("answer", "size", "draft"),
+    [
+        ([], 4, [5, 6, 7, 8]),  # the prompt's beginning
+        ([], 99, PROMPT),
+        ([0, 6, 7, 8], 3, [9, 6, 7]),  # three tokens
+        ([5, 6, 7], 9, [8, 9, 6, 7, 1, 2]),  # three, although two occur later
+        ([0, 6, 7], 9, [1, 2]),  # two: where they occur last
+        ([6, 7, 8, 0], 2, [6, 7]),  # one token was changed: it is passed over in the prompt, too
+        ([6, 7, 8, 0, 0, 0], 9, [1, 2]),
+        ([6, 7, 8, 0, 0, 0, 0], 9, []),  # too far back
+        ([8, 9], 9, [6, 7, 1, 2]),
+        ([9], 9, []),  # one token is too little
+        ([1, 2], 9, []),  # nothing follows the prompt's end
+    ],
+)
+def test_draft_of_a_block(answer: list[int], size: int, draft: list[int]) -> None:
+    assert block_draft(PROMPT, answer, size) == draft
+
+
+def test_a_draft_of_an_empty_prompt_is_empty() -> None:
+    assert block_draft([], [], 4) == block_draft([], [1, 2, 3], 4) == []

@@ -74,6 +74,10 @@ class Decoding:
     no_residual: Annotated[
         bool, typer.Option("--no-residual", help="Leave out the model's residual input.")
     ] = False
+    draft: Annotated[
+        str | None,
+        typer.Option("--draft", help="What a block's first step may copy: none or prompt (by look-up)."),
+    ] = None
     temperature: Annotated[
         float | None, typer.Option("--temperature", "-t", help="0 takes the most likely token.")
     ] = None

@@ -7,7 +7,7 @@ others go on denoising theirs. A row that has ended leaves the batch, so it cost
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -18,9 +18,10 @@ from dlmrt.decode.autoregressive import AutoregressiveRow
 from dlmrt.decode.capture import TrajectoryCapture, step_records
 from dlmrt.decode.kv_cache import KVCache
 from dlmrt.decode.policy import horizon
-from dlmrt.decode.state import DecodeState, StepPlan, Tables, initial_state, next_block
+from dlmrt.decode.state import DecodeState, StepPlan, Tables, initial_state, next_block, with_drafts
 from dlmrt.decode.step import StepTrace, commit_block, denoise_step
 from dlmrt.errors import RequestError
+from dlmrt.lookup import block_draft
 from dlmrt.models.transformer import Transformer
 from dlmrt.rows import BlockHook, FinishReason, PhaseSeconds, RowOutput, RowRequest, StepHook
 from dlmrt.validate import validate_ids, validate_rows
@@ -161,6 +162,7 @@ class _DiffusionRun:
             for i, request in zip(places, requests, strict=True)
         ]
         self.state = initial_state(requests, places, self.plan, self.tables)
+        self._draft(range(len(self.rows)))
         # A row's last block is never committed.
         capacity = max((row.end - 1) // size * size for row in self.rows)
         dtype = next(self.model.parameters()).dtype
@@ -271,6 +273,16 @@ class _DiffusionRun:
         for i in ready:
             self.rows[i].commits += 1
             self.rows[i].start += self.plan.block_size
+        self._draft(ready)
+
+    def _draft(self, opened: Iterable[int]) -> None:
+        """Hand the rows that have just opened a block what they may copy from their prompts."""
+        drafts = {}
+        for i in opened:
+            row, decoder = self.rows[i], self.rows[i].request.decoder
+            if decoder.draft == "prompt" and decoder.residual:
+                drafts[i] = block_draft(row.request.prompt_ids, row.ids, self.plan.block_size)
+        self.state = with_drafts(self.state, self.plan, self.config.vocab_size, drafts)
 
     def _index(self, rows: Sequence[int]) -> Tensor:
         return torch.tensor(rows, dtype=torch.int64, device=self.cache.device)

@@ -7,7 +7,7 @@ beforehand about the whole batch, so that a step skips work that no row needs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import torch
@@ -237,6 +237,30 @@ def initial_state(
         settings=RowSettings.of(requests, rows, size, device),
     )
     return renoise(state, plan, tables, zeros_B)
+
+
+def with_drafts(
+    state: DecodeState, plan: StepPlan, vocab_size: int, drafts: Mapping[int, Sequence[int]]
+) -> DecodeState:
+    """Give the first step of some rows' blocks a residual that is certain of their drafts.
+
+    drafts: by row of the state; the first token belongs to the block's first open position.
+    """
+    if plan.residual_k == 0 or not drafts:
+        return state
+    ids_BSR, probs_BSR = state.residual_ids_BSR.clone(), state.residual_probs_BSR.clone()
+    device, size = ids_BSR.device, plan.block_size
+    tails = state.fixed_BS.sum(1).tolist()  # sync: once a block, where drafts begin
+    for row, draft in drafts.items():
+        places = torch.arange(tails[row], min(tails[row] + len(draft), size), device=device)
+        tokens = torch.tensor(draft[: len(places)], dtype=torch.int64, device=device)
+        if plan.residual_k == vocab_size:
+            ids_BSR[row] = torch.arange(vocab_size, device=device)
+            probs_BSR[row, places, tokens] = 1.0
+        else:
+            ids_BSR[row, places, 0] = tokens
+            probs_BSR[row, places, 0] = 1.0
+    return replace(state, residual_ids_BSR=ids_BSR, residual_probs_BSR=probs_BSR)
 
 
 def next_block(state: DecodeState, plan: StepPlan, tables: Tables) -> DecodeState:

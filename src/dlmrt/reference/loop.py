@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dlmrt.config import DiffusionConfig, ModelConfig
+from dlmrt.lookup import block_draft
 from dlmrt.reference import rng
 from dlmrt.reference.ar import decode_ar
 from dlmrt.reference.context import CachedContext, Context, RecomputedContext
 from dlmrt.reference.model import Bool, Int, NumpyModel, Residual, softmax
 from dlmrt.reference.policy import decide
-from dlmrt.reference.sampling import next_residual, no_residual, propose
+from dlmrt.reference.sampling import draft_residual, next_residual, propose
 from dlmrt.rows import BlockHook, FinishReason, PhaseSeconds, RowOutput, RowRequest, StepHook, StepRecord
 from dlmrt.validate import validate_ids, validate_rows
 
@@ -132,7 +133,7 @@ class _Row:
         steps_per_block: list[int] = []
         commits = 0
         while True:
-            block = self.new_block(tail)
+            block = self.new_block(tail, ids)
             with self.timed("denoise"):
                 self.denoise(block)
             steps_per_block.append(block.steps)
@@ -174,12 +175,19 @@ class _Row:
             last_key_L = (positions_L // self.block_size + 1) * self.block_size - 1
         self.context.extend(tokens_L, last_key_L)
 
-    def new_block(self, tail: Int) -> _Block:
-        """The next block: the prompt's tail is fixed, the rest is open and filled with noise."""
+    def new_block(self, tail: Int, ids: Sequence[int]) -> _Block:
+        """The next block: the prompt's tail is fixed, the rest is open and filled with noise.
+
+        ids: what is decided of the answer, from which its draft is found.
+        """
         fixed_S = np.arange(self.block_size) < len(tail)
         canvas_S = np.zeros(self.block_size, np.int64)
         canvas_S[: len(tail)] = tail
-        residual = no_residual(self.block_size, self.columns)
+        draft: Sequence[int] = ()
+        if self.columns and self.decoder.draft == "prompt":
+            draft = block_draft(self.request.prompt_ids, ids, self.block_size - len(tail))
+        vocab_size = self.model.config.vocab_size
+        residual = draft_residual(draft, len(tail), self.block_size, self.columns, vocab_size)
         block = _Block(self.context.length, canvas_S, ~fixed_S, fixed_S, residual)
         block.canvas_S = self.renoised(block, counter=0)
         return block

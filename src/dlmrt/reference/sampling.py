@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,20 @@ def keep_top_p(z_SV: F32, top_p: float) -> F32:
 def no_residual(block_size: int, columns: int) -> Residual:
     """A residual that adds nothing: ids 0, probabilities 0, [S, columns]."""
     return Residual(np.zeros((block_size, columns), np.int64), np.zeros((block_size, columns), np.float32))
+
+
+def draft_residual(draft: Sequence[int], first: int, size: int, columns: int, vocab_size: int) -> Residual:
+    """A residual that is certain of the draft's tokens, from position ``first`` of the block on."""
+    residual = no_residual(size, columns)
+    places = np.arange(first, min(first + len(draft), size))
+    tokens = np.array(draft[: len(places)], np.int64)
+    if columns == vocab_size:
+        residual.ids_SR[:] = np.arange(vocab_size)
+        residual.probs_SR[places, tokens] = 1.0
+    elif columns:
+        residual.ids_SR[places, 0] = tokens
+        residual.probs_SR[places, 0] = 1.0
+    return residual
 
 
 def next_residual(raw_SV: F32, columns: int, open_S: Bool) -> Residual:

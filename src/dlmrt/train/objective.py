@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from dlmrt.config import CleanAttention, DiffusionConfig
 from dlmrt.models.residual import ResidualInput
 from dlmrt.models.transformer import Attend, Transformer
+from dlmrt.train.draft import prompt_drafts
 from dlmrt.train.mask import DenseAttend, FlexAttend, Layout, dense_mask
 from dlmrt.train.objective_config import ObjectiveConfig
 
@@ -44,7 +45,8 @@ class NoisyStream(NamedTuple):
     """The noisy copies of a batch, each tensor [B, M] (sample -1 = padding).
 
     tokens: the canvas; targets: clean tokens; open: noised positions; scored: the answer positions
-    with a loss (the open ones, or with uniform noise all of them).
+    with a loss (the open ones, or with uniform noise all of them). draft: the token that a draft holds
+    there, -1 without one (None: no block has a draft).
     """
 
     tokens_BM: Tensor
@@ -52,6 +54,7 @@ class NoisyStream(NamedTuple):
     layout: Layout
     open_BM: Tensor
     scored_BM: Tensor
+    draft_BM: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def noisy_stream(
     new_group[:, 1:] = (block_BM[:, 1:] != block_BM[:, :-1]) | (sample_BM[:, 1:] != sample_BM[:, :-1])
     group_BM = new_group.cumsum(1) - 1
 
+    draft_BM = take(prompt_drafts(batch, size)) if config.draft_probability > 0 else None
     parts: list[tuple[Tensor, ...]] = []
     depth_BM = (position_BM % size + 0.5) / size
     for copy, noised_BM in enumerate(draw_noise(answer_BM, group_BM, depth_BM, config, generator)):
@@ -124,11 +128,26 @@ def noisy_stream(
         canvas_BM = torch.where(open_BM, noise_BM, tokens_BM)
         copy_BM = torch.full_like(tokens_BM, copy + 1)
         scored_BM = answer_BM if diffusion.noise == "uniform" else noised_BM
-        parts.append((canvas_BM, tokens_BM, sample_BM, position_BM, block_BM, copy_BM, open_BM, scored_BM))
-    canvas, targets, sample, position, block, copies, opened, scored = (
+        part = (canvas_BM, tokens_BM, sample_BM, position_BM, block_BM, copy_BM, open_BM, scored_BM)
+        if draft_BM is None:
+            parts.append(part)
+            continue
+        chosen_BM = _whole(answer_BM & ~noised_BM, group_BM)
+        chance_BM = torch.rand(group_BM.shape, generator=generator, device=group_BM.device)
+        chosen_BM &= chance_BM.gather(1, group_BM) < config.draft_probability
+        parts.append((*part, draft_BM.masked_fill(~(chosen_BM & open_BM), -1)))
+    canvas, targets, sample, position, block, copies, opened, scored, *draft = (
         torch.cat(columns, dim=1) for columns in zip(*parts, strict=True)
     )
-    return NoisyStream(canvas, targets, Layout(sample, position, block, copies), opened, scored)
+    return NoisyStream(
+        canvas, targets, Layout(sample, position, block, copies), opened, scored, draft[0] if draft else None
+    )
+
+
+def _whole(left_BM: Tensor, group_BM: Tensor) -> Tensor:
+    """Which positions belong to a group in which nothing is left."""
+    count = torch.zeros_like(group_BM).scatter_add(1, group_BM, left_BM.to(group_BM.dtype))
+    return count.gather(1, group_BM) == 0
 
 
 def _answer_blocks(batch: PackedBatch, block_BL: Tensor) -> tuple[Tensor, Tensor]:
@@ -183,7 +202,9 @@ def compute_loss(
         model.residual is not None
         and float(torch.rand((), generator=generator, device=generator.device)) < config.residual_probability
     )
-    residual = _first_pass(model, tokens, layout, attend, stream, length, diffusion) if use_residual else None
+    residual = _draft_residual(model, stream, length)
+    if use_residual:
+        residual = _first_pass(model, tokens, layout, attend, stream, residual, length, diffusion)
     hidden = model(tokens, layout.position_BL, attend, residual)
     targets = stream.targets_BM[stream.scored_BM]
     logits = _ban(model.logits(hidden[:, length:][stream.scored_BM]), diffusion)
@@ -213,6 +234,19 @@ def _ban(logits: Tensor, diffusion: DiffusionConfig) -> Tensor:
     return logits
 
 
+def _draft_residual(model: Transformer, stream: NoisyStream, length: int) -> ResidualInput | None:
+    """The drafts of the noisy copies as a residual; None without any."""
+    if stream.draft_BM is None or model.residual is None:
+        return None
+    draft_BM1 = F.pad(stream.draft_BM, (length, 0), value=-1)[..., None]
+    ids_BM1, probs_BM1 = draft_BM1.clamp(min=0), (draft_BM1 >= 0).to(torch.float32)
+    if model.config.residual is not None and model.config.residual.top_k is None:
+        probs_BMV = F.one_hot(ids_BM1[..., 0], model.config.vocab_size) * probs_BM1
+        ids_V = torch.arange(model.config.vocab_size, device=probs_BMV.device)
+        return ResidualInput(ids_V.expand_as(probs_BMV), probs_BMV)
+    return ResidualInput(ids_BM1, probs_BM1)
+
+
 @torch.no_grad()
 def _first_pass(
     model: Transformer,
@@ -220,13 +254,14 @@ def _first_pass(
     layout: Layout,
     attend: Attend,
     stream: NoisyStream,
+    draft: ResidualInput | None,
     length: int,
     diffusion: DiffusionConfig,
 ) -> ResidualInput:
     """The residual that the step after this state would consume, at open positions only."""
     assert model.config.residual is not None
     top_k = model.config.residual.top_k or model.config.vocab_size
-    hidden = model(tokens, layout.position_BL, attend, None)[:, length:][stream.open_BM]
+    hidden = model(tokens, layout.position_BL, attend, draft)[:, length:][stream.open_BM]
     probs, ids = _ban(model.logits(hidden), diffusion).softmax(-1).topk(top_k, dim=-1)
     if torch.is_autocast_enabled(tokens.device.type):
         # Weights cast here were cast without a graph. Some torch versions keep such casts for the

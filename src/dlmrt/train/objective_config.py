@@ -20,6 +20,8 @@ class ObjectiveConfig:
     blocks of even copies, and of odd ones the partners of full and suffix blocks. t_min, t_max: range
     of the noise level elsewhere. ar_weight: weight of the next-token loss on the clean stream.
     residual_probability: share of steps whose noisy copies carry the residual of a first pass.
+    draft_probability: share of wholly noised blocks whose residual is, in that first pass or where there
+    is none, the draft that a decoder with ``draft: prompt`` gives a block's first step.
     attention: ``dense`` (SDPA, any device) or ``flex`` (GPU).
     """
 
@@ -31,6 +33,7 @@ class ObjectiveConfig:
     t_max: float = 1.0
     ar_weight: float = 0.2
     residual_probability: float = 0.5
+    draft_probability: float = 0.0
     attention: Literal["dense", "flex"] = "dense"
 
     def __post_init__(self) -> None:
@@ -42,7 +45,7 @@ class ObjectiveConfig:
             raise ConfigError(
                 f"objective.t_min, t_max are {self.t_min}, {self.t_max}; 0 <= t_min < t_max <= 1"
             )
-        for name in ("full_noise", "suffix_noise", "residual_probability"):
+        for name in ("full_noise", "suffix_noise", "residual_probability", "draft_probability"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"objective.{name} is {getattr(self, name)}; it must be in [0, 1]")
         if self.full_noise + self.suffix_noise > 1:
