@@ -214,10 +214,8 @@ setup() {
 
 demo() {
     ensure light
-    text='this option controls wether the Output is writen to the screen ..'
     say
-    printf 'given:    %s\nrepaired: ' "$text"
-    "$VENV/bin/dlmrt" generate --stats "$text"
+    "$VENV/bin/dlmrt" demo
 }
 
 run_tests() {
@@ -250,7 +248,7 @@ clean() {
 help() {
     cat <<'TEXT'
 make setup     install dlmrt and its light dependencies into .venv (no torch)
-make demo      repair a sentence with the embedded model (light install)
+make demo      show what the embedded model does (light install)
 make test      run the CPU test suite (installs torch; ARGS="-k word" goes to pytest)
 make check     lint, format, types, layers, size budgets, docs, changelog
 make test-gpu  run the tests that need an NVIDIA GPU

@@ -38,10 +38,10 @@ class Verbs(TyperGroup):
 
 def build_app() -> typer.Typer:
     """Build the command tree. Verb modules import what is heavy only when their verb runs."""
-    from dlmrt.cli import bench, chat, data, doctor, evaluate, generate, models, report, train
+    from dlmrt.cli import bench, chat, data, demo, doctor, evaluate, generate, models, report, train
 
     app = bare_app()
-    for verb in (generate, chat, models, train, data, evaluate, bench, report, doctor):
+    for verb in (demo, generate, chat, models, train, data, evaluate, bench, report, doctor):
         verb.register(app)
     return app
 
