@@ -118,10 +118,14 @@ def _print_pairs(pairs: Mapping[int, Mapping[str, Any]]) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     for index, record in pairs.items():
-        for line in _marked(record["prompt"], record["answer"]):
-            console.print(line)
+        if record.get("task") == "repair" or "errors" in record:  # nearly the same text twice
+            for line in _marked(record["prompt"], record["answer"]):
+                console.print(line)
+        else:
+            console.print(f"- {record['prompt']}\n+ {record['answer']}", markup=False)
         kinds = ", ".join(str(error.get("type")) for error in record.get("errors") or [])
-        console.print(f"  {index}: {record.get('doc', '')} {kinds}".rstrip(), style="dim", markup=False)
+        said = (record.get("id", f"pair {index}"), record.get("doc"), kinds)
+        console.print("  " + " ".join(str(each) for each in said if each), style="dim", markup=False)
 
 
 def _marked(prompt: str, clean: str) -> tuple[Text, Text]:

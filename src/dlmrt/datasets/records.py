@@ -28,7 +28,7 @@ def numbered_records(path: Path, required: Mapping[str, type]) -> Iterator[tuple
     try:
         with _open(path) as lines:
             for number, line in enumerate(lines, 1):  # bytes, so that a bad one is known by its line
-                text = line.decode("utf-8")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")  # some editors write a mark first
                 if text.strip():
                     empty = False
                     yield number, _record(text, f"{path}:{number}", required)

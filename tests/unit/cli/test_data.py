@@ -130,11 +130,20 @@ def test_peek(outputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(shown) == 6
     assert shown[0] == f"- {records[3]['prompt']}"
     assert shown[1] == f"+ {records[3]['answer']}"
-    assert shown[2].startswith("  3: manual")
+    assert shown[2].startswith("  pair 3 manual")
     assert shown[3] == f"- {records[4]['prompt']}"
     assert data("peek", outputs, "-n", 2, "--skip", 3, "--json") == 0
     pairs = json.loads(capsys.readouterr().out)["pairs"]
     assert pairs == [{"index": i, **records[i]} for i in (3, 4)]
+
+
+def test_peek_names_the_item_and_keeps_lines_of_other_tasks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    item = {"id": "sums/test/7", "prompt": "1 [bold]", "answer": "1+1=2\n#### 2", "task": "sums"}
+    (tmp_path / "sums.jsonl").write_text(json.dumps(item) + "\n")
+    assert data("peek", tmp_path / "sums.jsonl") == 0
+    assert capsys.readouterr().out == "- 1 [bold]\n+ 1+1=2\n#### 2\n  sums/test/7\n"
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         list(iterate_records(tmp_path / "a.jsonl", FIELDS))
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"prompt": "a", "answer": "b"}\n', encoding="utf-8-sig")
+    assert list(iterate_records(tmp_path / "a.jsonl", FIELDS)) == [{"prompt": "a", "answer": "b"}]
+
+
 def test_a_compressed_file_is_read_and_damage_is_named_by_line(tmp_path: Path) -> None:
     lines = [json.dumps({"prompt": f"{i * 7919 % 1000}", "answer": "é"}) for i in range(2000)]
     whole = gzip.compress(("\n".join(lines) + "\n").encode())
