@@ -9,11 +9,11 @@ set -e
 jobs=${JOBS:-2}
 build() { dlmrt data build "$@" --seed 1 --force; }
 generated() { build "$1" --out "data/$1" --train "$2" --dev 500 --jobs "$jobs"; }
-generated words 500000
+generated words 600000
 generated sums 100000
-generated python 220000
-generated extract 300000
-generated dates 350000
+generated python 250000
+generated extract 400000
+generated dates 450000
 build gsm8k --source "$2" --out data/gsm8k --copies 12
 build repair $(printf -- '--sources %s ' "$1"/*) --out data/repair --jobs "$jobs" \
-    --train-copies 3 --prefix "repair: " --bare-share 0.1
+    --train-copies 4 --prefix "repair: " --bare-share 0.1
