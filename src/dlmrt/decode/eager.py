@@ -281,7 +281,9 @@ class _DiffusionRun:
         for i in opened:
             row, decoder = self.rows[i], self.rows[i].request.decoder
             if decoder.draft == "prompt" and decoder.residual:
-                drafts[i] = block_draft(row.request.prompt_ids, row.ids, self.plan.block_size)
+                prompt = row.request.prompt_ids
+                first = max(len(prompt) - row.start, 0)
+                drafts[i] = first, block_draft(prompt, row.ids, self.plan.block_size - first)
         self.state = with_drafts(self.state, self.plan, self.config.vocab_size, drafts)
 
     def _index(self, rows: Sequence[int]) -> Tensor:

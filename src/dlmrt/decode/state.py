@@ -240,20 +240,19 @@ def initial_state(
 
 
 def with_drafts(
-    state: DecodeState, plan: StepPlan, vocab_size: int, drafts: Mapping[int, Sequence[int]]
+    state: DecodeState, plan: StepPlan, vocab_size: int, drafts: Mapping[int, tuple[int, Sequence[int]]]
 ) -> DecodeState:
     """Give the first step of some rows' blocks a residual that is certain of their drafts.
 
-    drafts: by row of the state; the first token belongs to the block's first open position.
+    drafts: by row of the state, the block's first open position and the tokens from there on.
     """
     if plan.residual_k == 0 or not drafts:
         return state
     ids_BSR, probs_BSR = state.residual_ids_BSR.clone(), state.residual_probs_BSR.clone()
-    device, size = ids_BSR.device, plan.block_size
-    tails = state.fixed_BS.sum(1).tolist()  # sync: once a block, where drafts begin
-    for row, draft in drafts.items():
-        places = torch.arange(tails[row], min(tails[row] + len(draft), size), device=device)
-        tokens = torch.tensor(draft[: len(places)], dtype=torch.int64, device=device)
+    device = ids_BSR.device
+    for row, (first, draft) in drafts.items():
+        places = torch.arange(first, first + len(draft), device=device)
+        tokens = torch.tensor(draft, dtype=torch.int64, device=device)
         if plan.residual_k == vocab_size:
             ids_BSR[row] = torch.arange(vocab_size, device=device)
             probs_BSR[row, places, tokens] = 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from dlmrt.config import require
 from dlmrt.errors import ConfigError
 
 
@@ -46,12 +47,11 @@ class ObjectiveConfig:
                 f"objective.t_min, t_max are {self.t_min}, {self.t_max}; 0 <= t_min < t_max <= 1"
             )
         for name in ("full_noise", "suffix_noise", "residual_probability", "draft_probability"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"objective.{name} is {getattr(self, name)}; it must be in [0, 1]")
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"objective.{name}", value, "in [0, 1]")
         if self.full_noise + self.suffix_noise > 1:
             raise ConfigError(
                 f"objective.full_noise and objective.suffix_noise are {self.full_noise} and "
                 f"{self.suffix_noise}; they are shares of the same blocks, so their sum must be at most 1"
             )
-        if self.ar_weight < 0:
-            raise ConfigError(f"objective.ar_weight is {self.ar_weight}; it must be >= 0")
+        require(self.ar_weight >= 0, "objective.ar_weight", self.ar_weight, ">= 0")

@@ -31,7 +31,7 @@ class Records:
     """Texts about orders, contacts, appointments and other kinds of things."""
 
     name = "extract"
-    version = 2
+    version = 3
     prefix = "json: "
     split_rule = (
         "by phrasing: of the ways to say a field or a value those marked as held out occur in test only, and "

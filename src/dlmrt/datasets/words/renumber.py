@@ -24,7 +24,7 @@ from dlmrt.datasets.records import iterate_records
 from dlmrt.datasets.words.family import FAMILY
 from dlmrt.errors import ConfigError, DataError
 
-VERSION = 1
+VERSION = 2
 TRIES = 60  # draws of numbers for one copy
 SPREAD = (0.5, 1.8)  # of a number, around the old one
 MOST = 99_999

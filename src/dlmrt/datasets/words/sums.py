@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-from fractions import Fraction
 from typing import Any
 
 from dlmrt.datasets.words import settings as hard
@@ -23,7 +22,7 @@ WORDS = {
     "*": ("multiply by {}", "times {}", "take that {} times"),
     "/": ("divide by {}", "divided by {}", "split it by {}"),
 }
-_TEST_SHARE = {"test": range(2), "dev": range(2, 4), "train": range(4, 100)}
+_PARTS = {"test": range(2), "dev": range(2, 4), "train": range(4, 100)}
 
 Step = tuple[str, int]
 
@@ -43,7 +42,7 @@ class Sums:
         """Draw one calculation; None where it belongs to another split."""
         start = draw_number(rng, hard.START)
         steps = _draw_steps(rng, start, rng.randint(*STEPS))
-        if _share(start, steps) not in _TEST_SHARE[split]:
+        if _share(start, steps) not in _PARTS[split]:
             return None
         lines, value = [], start
         for sign, number in steps:
@@ -65,10 +64,10 @@ def _draw_steps(rng: random.Random, value: int, count: int) -> list[Step]:
     while len(steps) < count:
         sign = rng.choice("+-*/")
         number = rng.choice((*range(2, 10), 10, 20)) if sign in "*/" else draw_number(rng, hard.CHANGE)
-        after = Fraction(value, number) if sign == "/" else Fraction(_apply(value, sign, number))
-        if after.denominator == 1 and 1 <= after <= 10 * hard.MOST:
+        after = _apply(value, sign, number)
+        if 1 <= after <= 10 * hard.MOST and not (sign == "/" and value % number):
             steps.append((sign, number))
-            value = int(after)
+            value = after
     return steps
 
 

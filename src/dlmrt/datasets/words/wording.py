@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from dlmrt.datasets.phrasing import Forms
 from dlmrt.datasets.words import settings as hard
 from dlmrt.datasets.words.operations import Event
 from dlmrt.datasets.words.phrases import PHRASES, QUESTIONS
@@ -54,18 +55,17 @@ class Teller:
         return self._fill(self._question(kind), person, {"k": k}, q=other.name if other else "")
 
     def _say(self, kind: str, person: Person, numbers: dict[str, int], **words: str) -> str:
-        known, held = PHRASES[kind].known, PHRASES[kind].held
-        if self.split in HELD_OUT_SPLITS and self.rng.random() < hard.HELD_OUT_SHARE:
-            self.held_out = True
-            known = held
-        return self._fill(self.rng.choice(self.rng.choice(known)), person, numbers, **words)
+        return self._fill(self._one_of(PHRASES[kind]), person, numbers, **words)
 
     def _question(self, kind: str) -> str:
-        known, held = QUESTIONS[kind].known, QUESTIONS[kind].held
+        return self._one_of(QUESTIONS[kind])
+
+    def _one_of(self, phrasings: Forms) -> str:
+        lines = phrasings.known
         if self.split in HELD_OUT_SPLITS and self.rng.random() < hard.HELD_OUT_SHARE:
             self.held_out = True
-            known = held
-        return self.rng.choice(self.rng.choice(known))
+            lines = phrasings.held
+        return self.rng.choice(self.rng.choice(lines))
 
     def _fill(self, phrase: str, person: Person, numbers: dict[str, int], **words: str) -> str:
         named = self.pronouns and person.name in self._named and self.rng.random() < 0.6
